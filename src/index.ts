@@ -95,7 +95,7 @@ function handle(
     signal?.removeEventListener('abort', abort);
     queue.end(error);
   };
-  // Handled here too: whoever only iterates must not end by an unhandled rejection.
+  // Handled here too: a program that only iterates must not end by an unhandled rejection.
   outcome.then(() => ended(), ended);
   failures.catch(() => {});
   return {

@@ -1,4 +1,4 @@
-/** Short input must not become a large record: each agent's ways to have a value repeated, with a long one. */
+/** Short input must not become a large record: for each agent, ways to make it repeat a long value. */
 
 import { expect, test } from 'vitest';
 import { findAgent } from '../agents/registry.ts';
@@ -17,7 +17,7 @@ interface Names {
   model: string;
   mode: string;
   tools: readonly string[];
-  /** Items of a list that should hold records. */
+  /** Items of a list that should contain records. */
   junk: readonly unknown[];
 }
 
@@ -148,7 +148,7 @@ const CASES: Record<string, Partial<Names>> = {
   'a long mode': { mode: LONG },
   'many tools': { tools: Array.from({ length: 15_000 }, (_, n) => `tool ${n}`) },
   'many tools with short names': { tools: Array.from({ length: 50_000 }, () => 'x') },
-  'a tool of a long name': { tools: [LONG] },
+  'one tool with a long name': { tools: [LONG] },
 };
 
 for (const name of Object.keys(STREAMS))

@@ -1,4 +1,4 @@
-/** The guard against loops keeps the last calls; limits that an agent reports too late are known before the run. */
+/** The loop guard keeps the last calls, and limits that an agent reports too late are known before the run. */
 import { expect, test } from 'vitest';
 import type { Agent, When } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
@@ -10,11 +10,11 @@ const MOST = CAPTURE_LIMITS.loop_guard_calls_max;
 const call = (n: number) =>
   ({ kind: 'call_requested', data: { tool: 'Bash', input: { n } } }) as unknown as Event;
 
-test('a call is counted while fewer than the limit of other calls lie between', () => {
+test('a call is counted while fewer other calls than the limit come between', () => {
   const guard = createLoopGuard(3);
   expect(guard.push([call(0), call(1)])).toBeNull();
   for (let n = 2; n < MOST; n++) guard.push([call(n)]);
-  // Calling it again makes it the newest; the one before it is the oldest then, and goes first.
+  // Calling it again makes it the newest; the one before it is then the oldest and is dropped first.
   expect(guard.push([call(0), call(MOST)])).toBeNull();
   expect(guard.push([call(0)])).toContain('3 times');
   expect(guard.push([call(1), call(1)])).toBeNull();

@@ -1,4 +1,4 @@
-/** Limits of a run: the figures at which tacho stops it. A figure that is not known stops nothing. */
+/** Limits of a run: figures at which tacho stops it. An unknown figure never stops a run. */
 import { createHash } from 'node:crypto';
 import { LastSet } from '../lib/bounded.ts';
 import type { Agent, Capabilities } from '../model/agent.ts';
@@ -18,7 +18,10 @@ export const NO_LIMITS: RunLimits = {
 
 type Figure = (state: RunState) => number | null;
 
-/** For each limit: its flag, the figure it limits, the capability that says when the figure is known, its name and text. */
+/**
+ * For each limit: its flag, the figure it limits, the capability that says when the figure is known, its name and
+ * text.
+ */
 const FIGURES: readonly {
   limit: Exclude<keyof RunLimits, 'same_calls'>;
   flag: string;
@@ -61,7 +64,7 @@ const FIGURES: readonly {
   },
 ];
 
-/** The first limit that the run exceeds, as text; null: none. */
+/** The first limit that the run exceeds, as text, or null. */
 export function overLimit(limits: RunLimits, state: RunState): string | null {
   for (const { limit, flag, of, say } of FIGURES) {
     const most = limits[limit];
@@ -79,7 +82,9 @@ export function unwatched(limits: RunLimits, state: RunState): string[] {
   );
 }
 
-/** Why the first limit that cannot stop this agent in time is useless, and the limits that can; null: all of them can. */
+/**
+ * Explains why the first limit that cannot stop this agent in time is useless and which limits can. Null if all can.
+ */
 export function lateLimit(limits: Partial<RunLimits>, agent: Agent): string | null {
   const late = FIGURES.filter(({ known }) => agent.capabilities[known] !== 'live');
   const found = late.find(({ limit }) => (limits[limit] ?? null) !== null);
@@ -95,10 +100,10 @@ export type LoopGuard = ReturnType<typeof createLoopGuard>;
 
 /** Counts calls with the same tool and the same input; `most`: the count at which the run is stopped. */
 export function createLoopGuard(most: number) {
-  // The call that was not seen for the longest time is dropped first: a loop repeats soon.
+  // The least recently seen call is dropped first: a loop repeats soon.
   const counts = new LastSet<string, number>(CAPTURE_LIMITS.loop_guard_calls_max);
   return {
-    /** The call that was repeated too often, as text; null: none. */
+    /** The call that was repeated too often, as text, or null. */
     push(events: readonly Event[]): string | null {
       for (const event of events) {
         if (event.kind !== 'call_requested') continue;

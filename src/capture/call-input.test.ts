@@ -19,8 +19,8 @@ for (const [what, first, second, same] of [
   ['a field more and one less', { a: 1, b: 2 }, { a: 1, c: 2 }, false],
   ['another number', { n: 1 }, { n: 2 }, false],
   ['another type', { n: 1 }, { n: '1' }, false],
-  ['a name of the language', {}, { constructor: 'x' }, true],
-  ['a name of the language that is missing', { constructor: 'x' }, { command: 'ls' }, false],
+  ['a property name of JavaScript', {}, { constructor: 'x' }, true],
+  ['a missing property name of JavaScript', { constructor: 'x' }, { command: 'ls' }, false],
 ] as const)
   test(`inputs of one call: ${what}`, () => {
     expect([sameCall(first, second), sameCall(second, first)]).toEqual([same, same]);

@@ -1,11 +1,14 @@
-/** Inputs of open calls: kept while the call is open, so that another call under its id is noticed. */
+/** Inputs of open calls, kept to detect another call with the same id. */
 
-/** Whether two inputs can be of one call, which an agent may announce before its input is known, and again as it grows. */
+/**
+ * Whether two inputs can belong to one call. A call may be announced before its input is known, and again as it
+ * grows.
+ */
 export function sameCall(first: unknown, second: unknown): boolean {
   return extendsInput(first, second) || extendsInput(second, first);
 }
 
-/** Whether `whole` has all that `part` has. */
+/** Whether `whole` contains everything in `part`. */
 function extendsInput(whole: unknown, part: unknown): boolean {
   if (part === null || part === undefined || part === '' || part === whole) return true;
   if (typeof part === 'string') return typeof whole === 'string' && whole.startsWith(part);

@@ -1,6 +1,6 @@
 /**
- * Calls of two channels that give them different ids: those about the same thing that ended alike are the same call, in
- * order. A call is held until its end is known, as a refused command may be tried again with success.
+ * Pairs calls of two channels that use different ids: calls about the same thing with the same result are matched in
+ * order. A call is held until its end is known, because a refused command may be retried successfully.
  */
 import type { DraftOf } from '../model/draft.ts';
 import type { CallStatus } from '../model/words.ts';
@@ -10,7 +10,7 @@ export type Request = DraftOf<'call_requested'>;
 
 interface Live {
   readonly id: string;
-  /** Null: the stream did not see its end. */
+  /** Null if the stream did not show its end. */
   readonly status: CallStatus | null;
 }
 
@@ -29,7 +29,7 @@ export class CallPairs {
     }
   }
 
-  /** A call that has one id in both channels is no other call's partner. */
+  /** A call with the same id in both channels is not paired with another call. */
   drop({ key, native_call_id }: CallState): void {
     const alike = key === null ? undefined : this.#live.get(key);
     const at = alike?.findIndex(({ id }) => id === native_call_id) ?? -1;
@@ -45,7 +45,10 @@ export class CallPairs {
     return true;
   }
 
-  /** The stream's id of a held call that has ended, null when the stream did not show it; undefined: not held. */
+  /**
+   * The stream's id of a held call that has ended, or null if the stream did not show it. Undefined if it is not
+   * held.
+   */
   end(
     call_id: string,
     status: CallStatus,

@@ -1,4 +1,4 @@
-/** The calls of a run, a part of its state: a fold over its events and nothing else. */
+/** The calls of a run as part of its state: a pure fold over its events. */
 import { charsOf } from '../lib/chars-of.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Event, EventOf } from '../model/event.ts';
@@ -11,31 +11,31 @@ export interface CallState {
   native_call_id: string;
   tool: string;
   native_tool: string;
-  /** Null when the call has ended, and for an input that is too large to be kept. */
+  /** Null once the call has ended, or if the input is too large to keep. */
   input: unknown;
   input_chars: number;
   parent_call_id: string | null;
   requested_at_ms: number;
-  /** Whether the agent itself said when; in a recording nobody else can. */
+  /** Whether the agent itself gave the time. In a recording, only the agent's times count. */
   requested_native: boolean;
   decided: boolean;
   started: boolean;
   /** Null while the call is open. */
   status: CallStatus | null;
   exit_code: number | null;
-  /** What the call is about, where the session file knows it by another id. */
+  /** The subject of the call, if the session file uses another id for it. */
   key: string | null;
 }
 
 export type KeyOf = (call: { tool: string; native_tool: string; input: unknown }) => string | null;
 
-/** The last call of each of the agent's own ids: all open ones, and the latest finished ones. */
+/** The last call for each of the agent's own ids: all open ones, and the most recently finished ones. */
 export class CallStates extends Map<string, CallState> {
   readonly keyOf: KeyOf | null;
   readonly open = new OpenCalls((event) => this.#request(event));
-  /** By unique id: those of them that have another one than the agent's, and earlier calls of an id used again. */
+  /** By unique id: calls with an id that differs from the agent's, and earlier calls of a reused id. */
   readonly marked = new Map<string, CallState>();
-  /** Characters of the inputs of open calls. */
+  /** Total characters of the inputs of open calls. */
   #input_chars = 0;
 
   constructor(keyOf: KeyOf | null) {
@@ -82,12 +82,12 @@ export class CallStates extends Map<string, CallState> {
     return call;
   }
 
-  /** Few agents use an id again. */
+  /** Few agents reuse an id. */
   #mark(call: CallState): void {
     const earlier = this.get(call.native_call_id);
     if (earlier !== undefined) this.marked.set(earlier.call_id, earlier);
     this.marked.set(call.call_id, call);
-    // Deleted first, which keeps the map in order of age.
+    // Deleted first to keep the map in order of age.
     this.delete(call.native_call_id);
   }
 
@@ -104,7 +104,7 @@ export class CallStates extends Map<string, CallState> {
   #update({ data }: EventOf<'call_updated'>): void {
     const call = this.find(data.call_id);
     if (call === undefined) return;
-    // Only its end closes a call.
+    // Only the end event closes a call.
     if (call.status !== null) call.status = data.status ?? call.status;
     call.exit_code = data.exit_code ?? call.exit_code;
   }
@@ -121,7 +121,7 @@ export class CallStates extends Map<string, CallState> {
   }
 }
 
-/** Seldom and many at once: going over a map costs more than what is deleted from it. */
+/** Deletes in rare, large batches: iterating over the map costs more than the deletions. */
 function forgetOld(calls: Map<string, CallState>, most: number): void {
   if (calls.size <= most * 2) return;
   for (const [key, call] of calls) {

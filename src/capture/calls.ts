@@ -12,10 +12,10 @@ import { problem } from './decode.ts';
 import type { Normaliser } from './normalise.ts';
 import type { RunState } from './run-state.ts';
 
-/** A smaller step back is what clocks do when they are set right. */
+/** Smaller steps back are normal clock corrections. */
 export const CLOCK_STEP_MS = 1_000;
 
-/** What a handler of drafts sees and can do. */
+/** The context that handlers of drafts work in. */
 export interface Context {
   state: RunState;
   normaliser: Normaliser;
@@ -24,10 +24,10 @@ export interface Context {
   now(): number;
   /** Bytes of the input before that record. */
   offset(): number;
-  /** Whether a clock saw the events come. */
+  /** Whether the events were observed live, with a clock. */
   live: boolean;
   elapsed: (() => number) | null;
-  /** When the reading began, and when each open call was seen, by `elapsed`. */
+  /** When reading began, and when each open call was seen, by `elapsed`. */
   began: number;
   requested: Map<string, number>;
 }
@@ -57,7 +57,7 @@ export const CALL_HANDLERS: Handlers = {
   call_updated(context, { data, at_ms }) {
     const call = context.state.calls.get(data.call_id);
     if (call === undefined) return;
-    // Later news of a call that nobody said had ended are its end.
+    // An update of a call without a known end serves as its end.
     if (call.status === null && data.status !== null) {
       const ended = { ...data, status: data.status, duration_ms: null, output: null };
       finishCall(context, { kind: 'call_finished', at_ms, data: ended });
@@ -101,7 +101,7 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
     const parent = state.calls.get(draft.parent_call_id);
     if (parent !== undefined) startCall(context, parent);
   }
-  // Many at once: finding the oldest costs a look at all of them.
+  // Closed in batches: finding the oldest call means scanning all of them.
   if (state.calls.open.size >= LIMITS.open_calls_max)
     giveUpCalls(context, LIMITS.open_calls_max / 2);
   const { tool, row, input, reads, problems } = normaliser.call(draft);
@@ -125,18 +125,18 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
   return call;
 }
 
-/** An open call that is announced again is the same call, perhaps with more of its input. Another one is a loss. */
+/** An open call announced again is the same call, perhaps with more of its input. A different call counts as lost. */
 function announceAgain(context: Context, call: CallState, draft: CallRequestedDraft): void {
   const { input } = context.normaliser.call(draft);
   if (call.native_tool === draft.native_tool && sameCall(call.input, input)) return;
   const detail = `${call.tool} ${call.call_id} is open and was requested again as another call: ${draft.native_tool}`;
   const text = JSON.stringify(input) ?? '';
-  // Whole or not at all: it is redacted later, and a cut could hide the rest of a secret.
+  // Whole or not at all: redaction happens later, and a cut could split a secret.
   const fits = text.length <= LIMITS.excerpt_bytes_max;
   report(context, 'contradiction', detail, fits ? text : null);
 }
 
-/** `id` → `id#2` → `id#3`: an id that the agent uses again is another call. The agent's own ids may have such marks. */
+/** `id` → `id#2` → `id#3`: a reused id is a new call. The agent's own ids may look like that too. */
 function newCallId(state: RunState, native_call_id: string, known: CallState | undefined): string {
   if (known === undefined && !state.calls.marked.has(native_call_id)) return native_call_id;
   let use = known === undefined ? 2 : useOf(known) + 1;
@@ -177,7 +177,7 @@ function finishCall(context: Context, { data, at_ms }: DraftOf<'call_finished'>)
     report(context, 'duplicate_result', detail, output);
     return;
   }
-  // A call that was refused never ran.
+  // A refused call never ran.
   if (status !== 'denied') startCall(context, call);
   const seen_ms = measured(context, call, at_ms);
   const duration_ms = statedDuration(context, call, data.duration_ms ?? null) ?? seen_ms;
@@ -186,10 +186,10 @@ function finishCall(context: Context, { data, at_ms }: DraftOf<'call_finished'>)
   context.emit('call_finished', { call_id: id, tool, ok, status, exit_code, duration_ms, output });
 }
 
-/** The duration that the agent states, where it is possible. */
+/** The duration that the agent states, if it is possible. */
 function statedDuration(context: Context, call: CallState, ms: number | null): number | null {
   if (ms === null || isDuration(ms)) return ms;
-  const detail = `${call.tool} ${call.call_id} took ${ms} ms, it says; taken as unknown`;
+  const detail = `the stated duration of ${call.tool} ${call.call_id} is impossible: ${ms} ms; recorded as unknown`;
   report(context, 'figure_invalid', detail);
   return null;
 }
@@ -197,13 +197,13 @@ function statedDuration(context: Context, call: CallState, ms: number | null): n
 /** Whether a call can have taken this long. */
 export const isDuration = (ms: number): boolean => ms >= 0 && ms <= LIMITS.call_ms_max;
 
-/** The clock may be set while a call runs, also the agent's: no call took longer than the run. */
+/** Clocks may be adjusted while a call runs, including the agent's: no call took longer than the run. */
 function measured(context: Context, call: CallState, native_ms: number | undefined): number | null {
   const { live, elapsed, began, requested } = context;
   const seen = elapsed === null ? undefined : requested.get(call.call_id);
   if (seen !== undefined) requested.delete(call.call_id);
   const native = call.requested_native && native_ms !== undefined;
-  // In a recording only the agent's own times are times.
+  // In a recording only the agent's own times count.
   if (!live && !native) return null;
   const by_clock = Math.max(0, (native_ms ?? context.now()) - call.requested_at_ms);
   if (elapsed === null || seen === undefined) return by_clock;

@@ -1,6 +1,6 @@
 /**
- * Drafts → events: numbers them, keeps order (RE-11), counts steps, pairs calls, never lets time go back. Pure: time comes
- * in, events go out.
+ * Drafts → events: numbers them, keeps their order (RE-11), counts steps, pairs calls and keeps time from running
+ * backwards. Pure: times are passed in, events are returned.
  */
 
 import { LIMITS } from '../lib/limits.ts';
@@ -20,11 +20,11 @@ interface CorrelatorOptions {
   info: RunInfo;
   normaliser: Normaliser;
   state: RunState;
-  /** Where the run's own stream comes from. */
+  /** The channel of the run's own stream. */
   primary: Channel;
-  /** Wall time; null when a recording is read: then only the agent's own times count. */
+  /** Wall time. Null when reading a recording: then only the agent's own times count. */
   now: (() => number) | null;
-  /** Time that cannot be set, in ms since any moment; null or absent where nobody saw the events come. */
+  /** Monotonic time in ms. Null or absent if the events were not observed live. */
   elapsed?: (() => number) | null;
 }
 
@@ -33,7 +33,7 @@ interface Waiting {
   raw: Raw | null;
 }
 
-/** Drafts that may come before the agent has said who it is. */
+/** Drafts that may precede the agent's introduction. */
 const PRELUDE = new Set<EventKind>([
   'problem',
   'notice',
@@ -46,8 +46,8 @@ export class Correlator {
   readonly #options: CorrelatorOptions;
   #waiting: Waiting[] | null;
   #native_ms: number | undefined;
-  #clock_told = false;
-  /** What the handlers see; one for all drafts, as there are many. */
+  #clock_reported = false;
+  /** The context of the handlers, shared by all drafts because there are many. */
   readonly #context: Context;
   #raw: Raw | null = null;
   #out: Event[] = [];
@@ -72,9 +72,9 @@ export class Correlator {
   emit<K extends EventKind>(kind: K, data: DataOf<K>, raw: Raw | null, out: Event[]): void {
     const { state, info, now, primary } = this.#options;
     const wall = now === null ? undefined : now();
-    if (wall !== undefined && wall < state.at_ms - CLOCK_STEP_MS && !this.#clock_told) {
-      this.#clock_told = true;
-      const detail = `the clock went back by ${state.at_ms - wall} ms; times are held until it catches up`;
+    if (wall !== undefined && wall < state.at_ms - CLOCK_STEP_MS && !this.#clock_reported) {
+      this.#clock_reported = true;
+      const detail = `the clock went back by ${state.at_ms - wall} ms; times stay constant until it catches up`;
       this.emit('problem', problem('process', 'clock_went_back', detail).data, null, out);
     }
     const moment = this.#moment(wall);
@@ -89,7 +89,7 @@ export class Correlator {
     out.push(event as unknown as Event);
   }
 
-  /** When the event that is being made happened, by the agent's clock or ours. It may be before the last event. */
+  /** When the current event happened, by the agent's clock or ours. This may be before the last event. */
   #moment(wall: number | undefined): number {
     const at_ms = this.#native_ms ?? wall ?? this.#options.state.at_ms;
     // An agent's clock that runs ahead must not push the run into the future.
@@ -99,10 +99,11 @@ export class Correlator {
   draft(draft: Draft, raw: Raw | null, out: Event[]): void {
     const { latest_ms = Number.POSITIVE_INFINITY } = this.#options.info;
     if (draft.at_ms !== undefined && draft.at_ms > latest_ms) {
-      const detail = `times in the future, taken as unknown: ${draft.at_ms}`;
+      const detail = `times in the future, recorded as unknown: ${draft.at_ms}`;
       draft.at_ms = undefined;
-      if (!this.#clock_told) this.draft(problem('correlate', 'figure_invalid', detail), null, out);
-      this.#clock_told = true;
+      if (!this.#clock_reported)
+        this.draft(problem('correlate', 'figure_invalid', detail), null, out);
+      this.#clock_reported = true;
     }
     if (this.#options.state.seq >= CAPTURE_LIMITS.run_events_max && !this.#endsRun(draft, raw)) {
       if (draft.kind !== 'agent_ended') this.#options.state.over_limit += 1;
@@ -127,7 +128,7 @@ export class Correlator {
     return waiting.length > LIMITS.waiting_drafts_max || bytes > LIMITS.waiting_bytes_max;
   }
 
-  /** What a run over its limit still records: its end, and tacho's own problems with it. */
+  /** Events that a run over its limit still records: its end, and tacho's own problems with it. */
   #endsRun({ kind }: Draft, raw: Raw | null): boolean {
     const { state } = this.#options;
     const room = (LIMITS.session_events_max - CAPTURE_LIMITS.run_events_max) / 2;
@@ -135,14 +136,14 @@ export class Correlator {
     return kind === 'agent_ended' ? state.ended === null : kind === 'problem' && raw === null;
   }
 
-  /** Whether the run can begin: somebody has said who speaks and (in a recording) what time it is. */
+  /** Whether the run can begin: the agent is known and, in a recording, the time. */
   #ready(draft: Draft): boolean {
     if (this.#options.now !== null) return !PRELUDE.has(draft.kind);
     const timed = draft.at_ms !== undefined;
     return timed && (this.#waiting ?? []).some((entry) => !PRELUDE.has(entry.draft.kind));
   }
 
-  /** Makes the events that wait for the run's first sure moment. */
+  /** Makes the events that wait for the run's first certain time. */
   settle(out: Event[]): void {
     if (this.#waiting === null) return;
     const held = this.#waiting;
@@ -150,7 +151,7 @@ export class Correlator {
     this.#native_ms = held.find((entry) => entry.draft.at_ms !== undefined)?.draft.at_ms;
     const session = held.find((entry) => entry.draft.kind === 'session_started');
     const data = session === undefined ? null : (session.draft.data as DataOf<'session_started'>);
-    // The first line begins the run; a recovery goes on from the line that the last event names.
+    // The first line begins the run. A recovery continues from the line that the last event names.
     this.#startRun(held[0]?.raw ?? null, data, out);
     for (const entry of held) this.#handle(entry.draft, entry.raw, out);
   }

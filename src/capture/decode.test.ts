@@ -39,7 +39,7 @@ function decoded(text: string, context: Partial<Parameters<typeof decodeLine>[2]
 
 verifies(
   'RO-8',
-  'malformed lines are skipped with a problem, and what can be saved is saved',
+  'malformed lines are skipped with a problem, and whole records in them are salvaged',
   () => {
     expect(decoded('{"say":"a"}')).toEqual(['say a']);
     expect(decoded('plain text')).toEqual(['not_json']);
@@ -56,7 +56,7 @@ verifies(
 
 verifies(
   'AG-2',
-  'a decoder that fails is told apart from bad input, and does not stop the run',
+  'a failing decoder is distinguished from bad input, and does not stop the run',
   () => {
     expect(decoded('{"fault":true}')).toEqual(['decoder_fault']);
   },
@@ -74,7 +74,7 @@ verifies('AG-2', 'a decoder that fails at the end of its input does not stop the
   expect(codesOf(out)).toEqual(['decoder_fault']);
 });
 
-test('a figure that is refused at the end, or in a text, is reported there and not in the next run', () => {
+test('a figure refused at the end or in a text is reported there and not in the next run', () => {
   const out: Draft[] = [];
   decodeEnd({ ...decoder, end: () => void tokensOf(-1) }, out);
   expect(codesOf(out)).toEqual(['figure_invalid']);
@@ -88,7 +88,7 @@ test('a figure that is refused at the end, or in a text, is reported there and n
   expect(decoded('{"say":"a"}'), 'refused before the record').toEqual(['say a']);
 });
 
-test('records that a line without JSON completes are decoded, each of them survived', () => {
+test('records completed by a line without JSON are decoded, and a failure affects only one record', () => {
   const out: Draft[] = [];
   const context = { channel: 'stdout' as const, terminated: true, invalid_utf8: false };
   const text = (line: string) => (line === 'two' ? [{ say: 'a' }, { fault: true }, 7] : null);
@@ -100,7 +100,7 @@ test('records that a line without JSON completes are decoded, each of them survi
 
 verifies(
   ['AG-2', 'ST-7'],
-  'a refused figure is reported by its number or its type: its text may be a secret',
+  'a refused figure is reported by its number or type, because its text may be a secret',
   () => {
     const refusedIn = (values: readonly unknown[]) => {
       const out: Draft[] = [];
@@ -115,16 +115,16 @@ verifies(
   },
 );
 
-test('a name that was shortened before a record is not reported with it', () => {
+test('a name shortened before a record is not reported with that record', () => {
   keptName('x'.repeat(10_000));
   expect(decoded('{"say":"a"}')).toEqual(['say a']);
 });
 
-test('what nests too deep is refused before it is parsed', () => {
+test('a record that nests too deep is refused before it is parsed', () => {
   expect(decoded(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)).toEqual(['too_deep']);
 });
 
-verifies('RO-7', 'stderr is kept as text, and a JSON record on it is read', () => {
+verifies('RO-7', 'stderr is kept as text, and a JSON record on it is decoded', () => {
   const channel = 'stderr';
   expect(decoded('warning: x', { channel })).toEqual(['stderr warning: x']);
   expect(decoded('{"say":"a"}', { channel })).toEqual(['say a']);

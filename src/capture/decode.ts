@@ -1,6 +1,6 @@
 /**
- * One line of text → drafts. Contract: never throws. What is no JSON, too deep, unknown or cut becomes a `problem`
- * with what is needed to find it again; a decoder's own fault is told apart from bad input.
+ * One line of text → drafts. Contract: never throws. Lines that are not JSON, too deep, unknown or cut off become a
+ * `problem` with enough detail to find them again. A fault in the decoder is distinguished from bad input.
  */
 import { bytesIn, changedText, charsIn, isLonger, jsonInside } from '../lib/byte-text.ts';
 import { refusedFigures, shortenedNames } from '../lib/foreign.ts';
@@ -11,18 +11,20 @@ import type { Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Channel, ProblemCode, ProblemStage } from '../model/words.ts';
 
-/** How many places in a broken line are tried as the beginning of a whole record. */
+/** How many positions in a broken line are tried as the start of a whole record. */
 const SALVAGE_TRIES = 16;
 
 export interface LineContext {
   channel: Channel;
   terminated: boolean;
-  /** Some bytes of the line were no UTF-8 and stand in the text as U+FFFD. */
+  /** Some bytes of the line were not UTF-8 and appear in the text as U+FFFD. */
   invalid_utf8: boolean;
   part?: SessionPart | undefined;
 }
 
-/** Contract: text and detail are whole. The pipeline cuts them, after redaction: a cut must not hide half of a secret. */
+/**
+ * Contract: text and detail are whole. The pipeline cuts them after redaction, because a cut must not split a secret.
+ */
 export function problem(
   stage: ProblemStage,
   code: ProblemCode,
@@ -42,7 +44,7 @@ export function problem(
   };
 }
 
-/** A problem as it is kept. */
+/** A problem as it is stored. */
 export function cutProblem(draft: DraftOf<'problem'>): DraftOf<'problem'> {
   const detail = keptDetail(draft.data.detail);
   const excerpt =
@@ -52,18 +54,18 @@ export function cutProblem(draft: DraftOf<'problem'>): DraftOf<'problem'> {
   return { ...draft, data: { ...draft.data, detail, excerpt } };
 }
 
-/** What a problem says of itself, as it is kept. */
+/** A problem's detail as it is stored. */
 export function keptDetail(detail: string): string {
   return changedText(detail, (text) => cutUtf8(text, LIMITS.problem_detail_bytes_max));
 }
 
-/** For a line whose bytes were no UTF-8. */
+/** For a line with bytes that were not UTF-8. */
 export function replacedBytes(text: string): DraftOf<'problem'> {
-  const detail = 'bytes that are no UTF-8 were replaced by U+FFFD';
+  const detail = 'bytes that are not UTF-8 were replaced by U+FFFD';
   return problem('frame', 'invalid_utf8', detail, text);
 }
 
-/** Gives one parsed record to the decoder and survives whatever it does. */
+/** Gives one parsed record to the decoder and catches whatever it throws. */
 export function decodeRecord(
   value: unknown,
   decoder: Decoder,
@@ -73,22 +75,22 @@ export function decodeRecord(
   survived(out, () => decoder.record(value, out, part));
 }
 
-/** Gives the decoder the end of the input. */
+/** Notifies the decoder of the end of the input. */
 export function decodeEnd(decoder: Decoder, out: Draft[]): void {
   survived(out, () => decoder.end(out));
 }
 
-/** Whether the decoder takes a line that is no JSON. The records that the line completes are decoded. */
+/** Whether the decoder accepts a line that is not JSON. Records completed by the line are decoded. */
 function takesText(text: string, decoder: Decoder, out: Draft[], part?: SessionPart): boolean {
   const records = survived(out, () => decoder.text?.(text, out) ?? null);
   for (const record of records ?? []) decodeRecord(record, decoder, out, part);
   return records !== null;
 }
 
-/** Undefined when it failed. What was refused or shortened meanwhile is reported here: the next who asks is another run. */
+/** Undefined if it failed. Values refused or shortened meanwhile are reported here: the next caller is another run. */
 function survived<T>(out: Draft[], body: () => T): T | undefined {
   const before = out.length;
-  // Readers beside the decoders, such as those that put files in order, refuse and shorten too.
+  // Readers besides the decoders, such as those that sort files, refuse and shorten values too.
   refusedFigures();
   shortenedNames();
   let result: T | undefined;
@@ -137,14 +139,14 @@ export function decodeLine(
 
 function decodeText(text: string, decoder: Decoder, out: Draft[], part?: SessionPart): void {
   if (takesText(text, decoder, out, part)) return;
-  // A line of spaces is a blank line.
+  // A line of white space is a blank line.
   if (/^[ \t]+$/.test(text)) return;
-  out.push(problem('decode', 'not_json', 'a line that is no JSON record', text));
+  out.push(problem('decode', 'not_json', 'a line that is not a JSON record', text));
 }
 
 /** A line that does not parse: cut off, two records run together, or plain text. */
 function decodeBroken(text: string, decoder: Decoder, context: LineContext, out: Draft[]): void {
-  // A document over many lines begins with a lone bracket.
+  // A document that spans several lines begins with a lone bracket.
   if (text === '{' && context.terminated && takesText(text, decoder, out)) return;
   if (!text.startsWith('{')) {
     if (!context.terminated && text.startsWith('['))
@@ -161,7 +163,7 @@ function decodeBroken(text: string, decoder: Decoder, context: LineContext, out:
     const value = jsonInside(text.slice(from));
     if (value !== undefined) {
       const broken = text.slice(0, from);
-      const detail = `a whole record stood behind ${charsIn(broken)} broken characters`;
+      const detail = `a whole record followed ${charsIn(broken)} broken characters`;
       out.push(problem('decode', 'salvaged_line', detail, broken));
       decodeRecord(value, decoder, out, context.part);
       return;
@@ -171,7 +173,7 @@ function decodeBroken(text: string, decoder: Decoder, context: LineContext, out:
   out.push(problem('decode', 'not_json', 'a record that does not parse', text));
 }
 
-/** stderr is for people; a JSON record there is read all the same (RO-7), and anything else is kept as a notice. */
+/** stderr is for people. A JSON record there is still decoded (RO-7), and anything else is kept as a notice. */
 function decodeStderr(text: string, decoder: Decoder, out: Draft[]): void {
   if (text.startsWith('{') && text.length < LIMITS.depth_scan_from_bytes && mayBeJson(text)) {
     try {

@@ -9,7 +9,7 @@ import { applyEvent, RunState } from './run-state.ts';
 
 type Said = Partial<DataOf<'message_finished'>>;
 
-/** What a run says in the end that goes by these messages; `null`: a step begins. */
+/** The final output of a run with these messages; `null` begins a step. */
 function lastWords(messages: readonly (Said | null)[]): { recorded: string; cut_off: string } {
   const make = createMaker();
   const events: Event[] = [make('run_started')];
@@ -35,18 +35,18 @@ verifies('RO-4', 'the parts of the last message are joined by newlines and trimm
   expect(lastWords([null, said(' \n')])).toEqual(both(''));
 });
 
-verifies('RO-4', 'what is not the last assistant message never speaks for the run', () => {
+verifies('RO-4', 'only the last assistant message is the final output', () => {
   const others = [
     said('A user.', { role: 'user', message_id: 'm3' }),
     said('A summary.', { synthetic: true, message_id: 'm4' }),
     said('A sub-agent.', { parent_call_id: 'c1', message_id: 'm5' }),
   ];
   expect(lastWords([null, before, null, said('Last.'), ...others])).toEqual(both('Last.'));
-  // A step without a word: its message is the last one all the same.
+  // In a step without text, its message is still the last one.
   expect(lastWords([null, before, null, ...others])).toEqual(both(''));
 });
 
-test('how long a run took does not depend on a clock that can be set', () => {
+test('the duration of a run does not depend on a clock that can be set', () => {
   const make = createMaker();
   const state = new RunState();
   applyEvent(state, make('run_started', {}, { at_ms: 1_000 }), 'stdout');

@@ -1,4 +1,7 @@
-/** How a run ended, decided by evidence in this order: tacho's own reason, the agent's end record, the process's end (AG-11). */
+/**
+ * How a run ended, decided by evidence in this order: tacho's own reason, the agent's end record, the process's end
+ * (AG-11).
+ */
 
 import type { Agent } from '../model/agent.ts';
 import type { DraftOf } from '../model/draft.ts';
@@ -11,13 +14,13 @@ import type { RunState } from './run-state.ts';
 
 /** Why tacho itself ended the run, or could not record it. */
 export interface Ending {
-  /** `timeout`, `limit`, a signal's name or `abort`; null when the agent ended by itself. */
+  /** `timeout`, `limit`, the name of a signal, or `abort`. Null if the agent ended by itself. */
   cause: string | null;
-  /** The limit that the run is over, in words; null: none. */
+  /** The limit that the run exceeded, as text, or null. */
   limit: string | null;
-  /** How long the run took by a clock that cannot be set; null: not known. */
+  /** How long the run took by a monotonic clock. Null if unknown. */
   elapsed_ms?: number | null;
-  /** What kept tacho from recording the run; null when nothing did. */
+  /** Why tacho could not record the run, or null. */
   capture_error: string | null;
 }
 
@@ -34,7 +37,7 @@ interface Verdict {
   evidence: TerminalEvidence;
 }
 
-/** Problems that cost information; the others are only worth saying. */
+/** Problems that lose no information. */
 const NO_GAP = new Set<ProblemCode>([
   'clock_went_back',
   'processes_left',
@@ -54,7 +57,7 @@ function decide(state: RunState, ending: Ending): Verdict {
     return { exit_reason: 'budget_exceeded', error: ending.limit, evidence };
   if (ending.cause !== null)
     return { exit_reason: 'cancelled', error: `cancelled by ${ending.cause}`, evidence };
-  // An end that more was meant to follow is not the end (AG-14).
+  // An end record followed by a cut-off line is not the end (AG-14).
   if (ended?.exit_reason === 'ok' && state.torn) {
     const error = 'the stream stopped in the middle of a line, after an end record';
     return { exit_reason: 'incomplete', error, evidence };
@@ -71,7 +74,7 @@ function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: strin
       exit_reason: 'incomplete',
       error: `the agent was ended by ${exited.signal} before its end record`,
     };
-  // Nothing came but a failing exit code: the agent refused to start, which is its own word.
+  // Only a failing exit code, no output: the agent refused to start, so the exit code is its own verdict.
   if (exited?.exit_code && state.step === 0 && state.calls.open.count === 0) {
     return {
       exit_reason: 'agent_error',
@@ -103,7 +106,7 @@ function completeness(state: RunState, agent: Agent): Completeness {
   };
 }
 
-/** By a clock that cannot be set, where one process saw the whole run; else by the events' times. */
+/** By a monotonic clock if one process saw the whole run, otherwise by the events' times. */
 function durationOf({ started, at_ms }: RunState, { elapsed_ms }: Ending): number | null {
   if (elapsed_ms != null) return Math.round(elapsed_ms);
   return started === null || started.at_ms <= 0 ? null : at_ms - started.at_ms;
@@ -136,7 +139,7 @@ export function runFinished(state: RunState, agent: Agent, ending: Ending): Data
   };
 }
 
-/** What the limits of a record cost this run. */
+/** Problems for everything that this run lost to the limits of a record. */
 export function limitProblems(state: RunState): DraftOf<'problem'>[] {
   const { over_limit, text, problems } = state;
   const found: DraftOf<'problem'>[] = [];
@@ -152,7 +155,7 @@ export function limitProblems(state: RunState): DraftOf<'problem'>[] {
   return found;
 }
 
-/** An end record that is missing, or that the end of the process contradicts. `exited`: null when it is not known. */
+/** A missing end record, or one that the end of the process contradicts. `exited`: null if unknown. */
 export function endProblems(
   { ended }: RunState,
   agent: Agent,

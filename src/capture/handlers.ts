@@ -1,4 +1,4 @@
-/** What each kind of draft becomes; one that is not listed becomes the event of its kind as it is. */
+/** Handlers by kind of draft. A draft without a handler becomes the event of its kind unchanged. */
 import type { Usage } from '../model/parts.ts';
 import { CALL_HANDLERS, type Handlers } from './calls.ts';
 import { problem } from './decode.ts';
@@ -18,7 +18,7 @@ export const HANDLERS: Handlers = {
     }
     const figures = refused.map((name) => usage[name]);
     if (!isPossible(cost_usd)) figures.push(cost_usd);
-    const detail = `figures below 0, taken as unknown: ${figures.join(', ')}`;
+    const detail = `figures below 0, recorded as unknown: ${figures.join(', ')}`;
     emit('problem', problem('correlate', 'figure_invalid', detail).data);
     const unknown = Object.fromEntries(refused.map((name) => [name, null]));
     emit('usage_reported', {
@@ -47,7 +47,7 @@ const FIGURES = [
   'reasoning',
 ] as const satisfies (keyof Usage)[];
 
-/** Sums and differences of figures that were possible by themselves. */
+/** Checks sums and differences of figures that were each possible. */
 function isPossible(figure: unknown): boolean {
   return figure === null || (Number.isFinite(figure) && (figure as number) >= 0);
 }

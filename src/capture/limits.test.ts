@@ -1,4 +1,4 @@
-/** Limits of a run: it is closed with what it has, and one problem counts the rest. */
+/** Limits of a run: the run is closed with the events it has, and one problem counts the rest. */
 
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
@@ -62,7 +62,7 @@ const count = <T>(n: number, make: (n: number) => T) =>
 
 verifies(
   ['RE-12', 'ST-3'],
-  'a run over its limit of events keeps its end, whenever it is killed',
+  'a run over its event limit keeps its end, whenever it is killed',
   () => {
     const input = lines(HELLO, call(0), call(1), ...count(500, text), { t: 'end', reason: 'ok' });
     withLimits({ run_events_max: 100, session_events_max: 200 }, () => {
@@ -88,7 +88,7 @@ verifies(
   },
 );
 
-test('an agent that goes on past all limits cannot fill the room of the end', () => {
+test('an agent that continues past all limits cannot use the room reserved for the end', () => {
   const ends = count(500, () => ({ t: 'end', reason: 'ok' }));
   const input = lines(HELLO, ...count(200, text), ...ends, ...count(200, text));
   withLimits({ run_events_max: 100, session_events_max: 200 }, () => {
@@ -98,7 +98,7 @@ test('an agent that goes on past all limits cannot fill the room of the end', ()
   });
 });
 
-test('calls that are never answered are given up beyond a bound, oldest first', () => {
+test('unanswered calls beyond a bound are closed, oldest first', () => {
   withLimits({ open_calls_max: 10 }, () => {
     const pipeline = live();
     const events = pipeline.push('stdout', lines(HELLO, ...count(11, call)));
@@ -110,7 +110,7 @@ test('calls that are never answered are given up beyond a bound, oldest first', 
   });
 });
 
-test('calls with marks in their ids are given up once each', () => {
+test('calls with marks in their ids are closed once each', () => {
   withLimits({ open_calls_max: 10 }, () => {
     const marked = (n: number) => [
       { ...call(n), id: `k${n}#2` },
@@ -126,7 +126,7 @@ test('calls with marks in their ids are given up once each', () => {
   });
 });
 
-test('ids of finished calls are kept up to a bound, also those of one id that is used again', () => {
+test('ids of finished calls are kept up to a bound, including those of a reused id', () => {
   withLimits({ calls_remembered_max: 10 }, () => {
     const end = { t: 'call_end', call: 'c0', status: 'ok', output: '' };
     const pipeline = live();
@@ -142,7 +142,7 @@ test('ids of finished calls are kept up to a bound, also those of one id that is
   });
 });
 
-test('what waits for the beginning of a run is bounded in bytes', () => {
+test('drafts that wait for the beginning of a run are bounded in bytes', () => {
   withLimits({ waiting_bytes_max: 1_000 }, () => {
     const pipeline = live();
     const note = { t: 'note', code: 'hint', text: 'x'.repeat(400) };
@@ -157,7 +157,7 @@ test('a final output over its limit is cut, and that is a problem', () => {
     const said = count(5, () => ({ t: 'text', id: 'm', text: 'four' }));
     const events = whole(live(), lines(HELLO, { t: 'turn', id: 't' }, ...said));
     const end = events.at(-1) as EventOf<'run_finished'>;
-    // Texts that are whole: a part of one could be a part of a secret.
+    // Whole texts only: a part of one could be a part of a secret.
     expect(end.data.final_output).toBe('four\nfour');
     const [problem] = problemsOf(events, 'truncated_value');
     expect(problem?.data.detail).toBe('the final output has 20 characters: 8 were kept');
@@ -166,7 +166,7 @@ test('a final output over its limit is cut, and that is a problem', () => {
   });
 });
 
-test('what is remembered of files and skills is bounded, in number and in length', () => {
+test('the files and skills that are remembered are bounded in number and length', () => {
   const make = createMaker();
   const state = new RunState();
   const apply = (path: string) => {
@@ -183,7 +183,7 @@ test('what is remembered of files and skills is bounded, in number and in length
 
 verifies(
   'RE-11',
-  'a long id is kept as its hash: its call is paired, and each record says so',
+  'a long id is kept as its hash: its call is paired, and each record reports it',
   () => {
     const long = (end: string) => 'x'.repeat(LIMITS.name_chars_max) + end;
     const ended = (id: string) => ({ t: 'call_end', call: id, status: 'ok', output: '' });
@@ -202,7 +202,7 @@ verifies(
   },
 );
 
-test('names that a session brings are bounded, and that is a problem', () => {
+test('names from a session are bounded, and the excess is a problem', () => {
   const long = 'x'.repeat(10_000);
   for (const [said, kept] of [
     [{ model: long }, { model: hashed(long) }],
@@ -215,7 +215,7 @@ test('names that a session brings are bounded, and that is a problem', () => {
     expect(events.find(({ kind }) => kind === 'session_started')?.data).toMatchObject(kept);
     expect(problemsOf(events, 'truncated_value').length).toBe(1);
   }
-  // A name that another reader has shortened before is no problem of this session.
+  // A name that another reader shortened before is not a problem of this session.
   keptName(long);
   const draft = { kind: 'session_started' as const, data: createMaker()('session_started').data };
   expect(keptSession(draft)).toEqual([draft]);

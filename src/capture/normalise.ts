@@ -1,6 +1,6 @@
 /**
- * Native names → canonical names (AG-4 … AG-8), by the agent's table and nothing else.
- * Contract: native fields stay beside the canonical ones; an input that cannot be kept is replaced and said.
+ * Native names → canonical names (AG-4 … AG-8), using only the agent's table.
+ * Contract: native fields are kept beside the canonical ones. An input that cannot be kept is replaced and reported.
  */
 import { checkValue } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -19,7 +19,7 @@ export function createNormaliser(agent_id: string, table: ToolTable) {
 
   return {
     toolName: (native_tool: string | null) => rows.get(native_tool ?? '')?.tool ?? native_tool,
-    /** `problems`: what of the input could not be kept. */
+    /** `problems`: the parts of the input that could not be kept. */
     call(draft: CallRequestedDraft) {
       const { mcp, looked_up_as, native_tool } = draft;
       const name = looked_up_as ?? native_tool;
@@ -39,13 +39,13 @@ export function createNormaliser(agent_id: string, table: ToolTable) {
   };
 }
 
-/** A row of the table, ready for many calls. `fields`: those with another name here than in the canonical input. */
+/** A row of the table, prepared for many calls. `fields`: fields with a different name in the canonical input. */
 function knownRow(agent_id: string, { native, tool, fields = {} }: ToolRow) {
   const renamed = Object.entries(fields).filter(([from, to]) => from !== to);
   return { id: `${agent_id}:${native}`, tool, fields: renamed };
 }
 
-/** The input as it can be kept, and what could not be. */
+/** The input as it can be kept, and problems for the rest. */
 function keptInput(input: unknown): { input: unknown; problems: ProblemCode[] } {
   const found = { too_deep: false, lossy_number: false };
   checkValue(input, LIMITS.depth_max, found);
@@ -57,7 +57,7 @@ function keptInput(input: unknown): { input: unknown; problems: ProblemCode[] } 
   };
 }
 
-/** As JSON has it: an infinite number is null there. */
+/** As JSON stores it: an infinite number becomes null. */
 const asStored = (input: unknown): unknown => JSON.parse(JSON.stringify(input));
 
 function withCanonicalFields(input: unknown, fields: readonly [string, string][]): unknown {

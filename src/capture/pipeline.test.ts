@@ -13,7 +13,7 @@ import { recordedRun } from './run-info.ts';
 
 const KNOWN = { cwd: '/w', prompt: 'p', started_ms: 500, fingerprint: () => 'f' };
 
-/** A live run's pipeline whose clock goes on by one with every event. */
+/** A live run's pipeline with a clock that advances by one with every event. */
 function live(agent: Agent, more: Partial<PipelineOptions> = {}): Pipeline {
   let now = 1_000;
   return new Pipeline({
@@ -52,13 +52,13 @@ function whole(pipeline: Pipeline, chunks: readonly Buffer[] = RUN): Event[] {
   return [...events, ...pipeline.endOfInput('stdout'), ...pipeline.finish()];
 }
 
-const told = (events: readonly Event[]) =>
+const shown = (events: readonly Event[]) =>
   events.map(({ kind, data, raw, seq, step }) => ({ kind, data, raw, seq, step }));
-/** Durations and times differ between a run and its recovery; everything else must not. */
+/** Durations and times differ between a run and its recovery. Everything else must be the same. */
 const untimed = (events: readonly Event[]) =>
-  JSON.parse(JSON.stringify(told(events)).replaceAll(/"(duration_ms)":\d+/g, '"$1":0')) as unknown;
+  JSON.parse(JSON.stringify(shown(events)).replaceAll(/"(duration_ms)":\d+/g, '"$1":0')) as unknown;
 
-verifies('ST-3', 'a recorder killed after any event goes on exactly where it stood', () => {
+verifies('ST-3', 'a recorder killed after any event resumes exactly where it was', () => {
   const undisturbed = whole(live(demo));
   for (let kept = 0; kept < undisturbed.length; kept++) {
     const journalled = undisturbed.slice(0, kept);
@@ -70,29 +70,25 @@ verifies('ST-3', 'a recorder killed after any event goes on exactly where it sto
   }
 });
 
-verifies(
-  'RE-11',
-  'a call is requested, started, finished, in this order, and carries its name',
-  () => {
-    const calls = whole(live(demo)).filter(({ kind }) => kind.startsWith('call_'));
-    expect(
-      calls.map(({ kind, data }) => [
-        kind,
-        (data as { call_id: string }).call_id,
-        (data as { tool: string }).tool,
-      ]),
-    ).toEqual([
-      ['call_requested', 'c1', 'Read'],
-      ['call_requested', 'c2', 'Bash'],
-      ['call_started', 'c2', 'Bash'],
-      ['call_finished', 'c2', 'Bash'],
-      ['call_started', 'c1', 'Read'],
-      ['call_finished', 'c1', 'Read'],
-    ]);
-  },
-);
+verifies('RE-11', 'a call is requested, started and finished in this order, with its name', () => {
+  const calls = whole(live(demo)).filter(({ kind }) => kind.startsWith('call_'));
+  expect(
+    calls.map(({ kind, data }) => [
+      kind,
+      (data as { call_id: string }).call_id,
+      (data as { tool: string }).tool,
+    ]),
+  ).toEqual([
+    ['call_requested', 'c1', 'Read'],
+    ['call_requested', 'c2', 'Bash'],
+    ['call_started', 'c2', 'Bash'],
+    ['call_finished', 'c2', 'Bash'],
+    ['call_started', 'c1', 'Read'],
+    ['call_finished', 'c1', 'Read'],
+  ]);
+});
 
-verifies('RE-5', 'time never goes back, whatever the agent says', () => {
+verifies('RE-5', 'time never goes back, whatever the agent reports', () => {
   const at = (time: string, record: object) => ({ ...record, at: time });
   const events = whole(live(demo), [
     say({ t: 'hello', session: 's', version: '1', model: 'm' }),
@@ -106,7 +102,7 @@ verifies('RE-5', 'time never goes back, whatever the agent says', () => {
   expect(Math.max(...times)).toBeLessThan(10_000);
 });
 
-test('an id that an agent uses again is another call', () => {
+test('an id that an agent reuses is another call', () => {
   const twice = [
     say({ t: 'hello', session: 's', version: '1', model: 'm' }, { t: 'turn', id: 't1' }),
     say(
@@ -235,7 +231,7 @@ for (const [what, second, gaps] of [
 
 verifies(
   'RE-12',
-  'calls that were never answered are closed before the end, and the gap is said',
+  'calls that were never answered are closed before the end, and the gap is reported',
   () => {
     const events = whole(live(demo), RUN.slice(0, 3));
     const last = events.at(-1);
@@ -275,7 +271,8 @@ test('byte text gives the same events as text', () => {
   const chunks = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) =>
     Buffer.from(bytes.subarray(i * 7, i * 7 + 7)),
   );
-  const kinds = (events: readonly Event[]) => told(events).filter(({ kind }) => kind !== 'problem');
+  const kinds = (events: readonly Event[]) =>
+    shown(events).filter(({ kind }) => kind !== 'problem');
   const plain = kinds(whole(live(demo), chunks));
   expect(fromByteText(kinds(whole(live(demo, { byte_text: true }), chunks)))).toEqual(plain);
   expect(fromByteText(kinds(whole(live(demo, { byte_text: true }), lines)))).toEqual(plain);
@@ -313,7 +310,7 @@ verifies(
   },
 );
 
-test('a call without times of its own takes as long as it was seen to take', () => {
+test('a call without its own times takes as long as was observed', () => {
   let now = 1_000;
   const pipeline = new Pipeline({
     agent: demo,
@@ -340,11 +337,11 @@ test('a call without times of its own takes as long as it was seen to take', () 
 });
 
 for (const [what, at] of [
-  ['seen by our clock', false],
-  ['told by the agent', true],
+  ['timed by our clock', false],
+  ['timed by the agent', true],
 ] as const)
   for (const moved of [3_600_000, -3_600_000])
-    test(`a clock moved by ${moved} ms in mid-call does not change how long the call took, ${what}`, () => {
+    test(`a clock moved by ${moved} ms during a call does not change its duration, ${what}`, () => {
       let [now, elapsed] = [Date.UTC(2026, 0, 1), 0];
       const pipeline = live(demo, { now: () => now, elapsed: () => elapsed });
       const time = () => (at ? { at: new Date(now).toISOString() } : {});
@@ -362,7 +359,7 @@ for (const [what, at] of [
       const took = events.flatMap((event) =>
         event.kind === 'call_finished' ? [event.data.duration_ms] : [],
       );
-      // Where the agent itself says that no time went by, nobody knows better.
+      // If the agent itself states that no time passed, that is recorded.
       expect(took).toEqual([at && moved < 0 ? 0 : 2_400]);
       const times = events.map((event) => event.at_ms);
       expect(times).toEqual([...times].sort((a, b) => a - b));
@@ -372,7 +369,7 @@ for (const [what, record, status, gaps] of [
   ['with a status is its end', { status: 'error', exit_code: 3 }, 'error', []],
   ['without a status leaves it open', { exit_code: 3 }, 'cancelled', ['unfinished_call:1']],
 ] as const)
-  verifies('RE-11', `late news of a call that never ended: one ${what}`, () => {
+  verifies('RE-11', `a late update of a call that never ended: one ${what}`, () => {
     const events = whole(live(demo), [
       say({ t: 'hello', session: 's' }, { t: 'usage', input: 1 }),
       say({ t: 'call', id: 'c1', tool: 'run', input: {} }, { t: 'call_start', call: 'c1' }),
@@ -386,7 +383,7 @@ for (const [what, record, status, gaps] of [
     expect(end?.kind === 'run_finished' && end.data.completeness.gaps).toEqual(gaps);
   });
 
-/** A pipeline of a run that has begun, with an open call `c1`. */
+/** A pipeline of a started run with an open call `c1`. */
 function begun(): Pipeline {
   const pipeline = live(demo);
   pipeline.push('stdout', say({ t: 'hello', session: 's' }));
@@ -394,11 +391,11 @@ function begun(): Pipeline {
   return pipeline;
 }
 
-test('figures below 0 and no numbers, as of a sum, are unknown, and that is a problem', () => {
+test('negative figures and non-numbers, such as from sums, are unknown and a problem', () => {
   const usage = { input: -5, output: 7, cache_read: Number.NaN, cache_write: null, reasoning: 0 };
   const data = { mode: 'add' as const, usage, cost_usd: Number.POSITIVE_INFINITY, model: null };
-  const [told, used] = begun().draft({ kind: 'usage_reported', data }, null);
-  expect(told?.data).toMatchObject({ code: 'figure_invalid', detail: /: -5, NaN, Infinity$/ });
+  const [found, used] = begun().draft({ kind: 'usage_reported', data }, null);
+  expect(found?.data).toMatchObject({ code: 'figure_invalid', detail: /: -5, NaN, Infinity$/ });
   expect(used?.data).toMatchObject({
     usage: { ...usage, input: null, cache_read: null },
     cost_usd: null,
@@ -409,14 +406,14 @@ test('figures below 0 and no numbers, as of a sum, are unknown, and that is a pr
   ]);
 });
 
-for (const told of [-1, LIMITS.call_ms_max + 1, Number.NaN])
-  test(`a call that took ${told} ms by its own words took as long as was seen`, () => {
+for (const stated of [-1, LIMITS.call_ms_max + 1, Number.NaN])
+  test(`a call with a stated duration of ${stated} ms took as long as was observed`, () => {
     const pipeline = begun();
     const data = {
       call_id: 'c1',
       status: 'ok' as const,
       exit_code: 0,
-      duration_ms: told,
+      duration_ms: stated,
       output: null,
     };
     const events = pipeline.draft({ kind: 'call_finished', data }, null);
@@ -429,7 +426,7 @@ const isShort = (ms: number) => ms >= 0 && ms < 1_000;
 
 verifies(
   'ST-7',
-  'the rest of a truncated file is redacted as a line of its channel, then cut',
+  'the rest of a truncated file is redacted like a line of its channel, then cut',
   () => {
     const seen: unknown[] = [];
     const drafts = (drafts: readonly Draft[], channel: string) => {
@@ -451,26 +448,34 @@ verifies(
   },
 );
 
-verifies('ST-7', 'drafts of the end of the input are redacted too, and all of them come', () => {
-  const data = { message_id: null, parent_call_id: null, text: 'unsafe' };
-  const decoder = {
-    record: () => undefined,
-    end: (out: Draft[]) => void out.push({ kind: 'message_delta', data }),
-  };
-  let kept: Draft[] = [];
-  const drafts = (drafts: readonly Draft[]) => {
-    kept = drafts.map((draft) => ({ ...draft, data: { ...draft.data, text: 'safe' } }) as Draft);
-    return [];
-  };
-  const held = () => kept.splice(0);
-  const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
-  expect(events.at(-1)).toMatchObject({ kind: 'message_delta', data: { text: 'safe' }, raw: null });
-  expect(JSON.stringify(events)).not.toContain('unsafe');
-});
+verifies(
+  'ST-7',
+  'drafts from the end of the input are redacted too, and all of them appear',
+  () => {
+    const data = { message_id: null, parent_call_id: null, text: 'unsafe' };
+    const decoder = {
+      record: () => undefined,
+      end: (out: Draft[]) => void out.push({ kind: 'message_delta', data }),
+    };
+    let kept: Draft[] = [];
+    const drafts = (drafts: readonly Draft[]) => {
+      kept = drafts.map((draft) => ({ ...draft, data: { ...draft.data, text: 'safe' } }) as Draft);
+      return [];
+    };
+    const held = () => kept.splice(0);
+    const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
+    expect(events.at(-1)).toMatchObject({
+      kind: 'message_delta',
+      data: { text: 'safe' },
+      raw: null,
+    });
+    expect(JSON.stringify(events)).not.toContain('unsafe');
+  },
+);
 
 verifies(
   'ST-3',
-  'an entry behind the last event that is none: its line gives nothing again',
+  'an entry after the last event that is not an event: its line produces nothing again',
   () => {
     const events = live(demo).push('stdout', Buffer.concat(RUN.slice(0, 3)));
     const again = live(demo);
@@ -485,7 +490,7 @@ verifies(
   },
 );
 
-verifies('ST-3', 'killed while what a decoder adds at the end is recorded: it comes once', () => {
+verifies('ST-3', 'a kill while the last drafts of a decoder are recorded: they appear once', () => {
   const said = { message_id: null, parent_call_id: null, text: 'cut' };
   const message = { ...said, role: 'assistant', synthetic: false, partial: true } as const;
   const ended = { exit_reason: 'cancelled', error: null, evidence: 'none' } as const;
@@ -512,7 +517,7 @@ verifies('ST-3', 'killed while what a decoder adds at the end is recorded: it co
   }
 });
 
-verifies('ST-3', 'killed while what was held at the end is recorded: each piece comes once', () => {
+verifies('ST-3', 'a kill while text held at the end is recorded: each piece appears once', () => {
   const texts = ['one', 'two', 'three'];
   const decoder = () => ({
     record: ({ text }: Record<string, unknown>, out: Draft[]) => {
@@ -545,15 +550,19 @@ verifies('ST-3', 'killed while what was held at the end is recorded: each piece 
   }
 });
 
-verifies('ST-7', 'what is held at the end of the input comes before what the decoder adds', () => {
-  const data = { message_id: null, parent_call_id: null, text: 'held' };
-  const kept: Draft[] = [{ kind: 'message_delta', data }];
-  const decoder = {
-    record: () => undefined,
-    end: (out: Draft[]) => void out.push({ kind: 'notice', data: { code: 'x', text: 'end' } }),
-  };
-  const held = () => kept.splice(0);
-  const drafts = (drafts: readonly Draft[]) => [...drafts];
-  const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
-  expect(events.slice(-2).map(({ kind }) => kind)).toEqual(['message_delta', 'notice']);
-});
+verifies(
+  'ST-7',
+  'text held at the end of the input comes before the last drafts of the decoder',
+  () => {
+    const data = { message_id: null, parent_call_id: null, text: 'held' };
+    const kept: Draft[] = [{ kind: 'message_delta', data }];
+    const decoder = {
+      record: () => undefined,
+      end: (out: Draft[]) => void out.push({ kind: 'notice', data: { code: 'x', text: 'end' } }),
+    };
+    const held = () => kept.splice(0);
+    const drafts = (drafts: readonly Draft[]) => [...drafts];
+    const events = live(demo, { decoder, gate: { drafts, held } }).endOfInput('stdout');
+    expect(events.slice(-2).map(({ kind }) => kind)).toEqual(['message_delta', 'notice']);
+  },
+);

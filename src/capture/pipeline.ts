@@ -1,7 +1,7 @@
 /**
- * The way in, as a table of contents: bytes → lines → records → drafts → canonical calls → events.
- * Contract: pure of clocks and files; the same bytes give the same events in any chunking. The caller journals what
- * comes out before anything else sees it.
+ * The capture path as a table of contents: bytes → lines → records → drafts → canonical calls → events.
+ * Contract: uses no clock and no files. The same bytes give the same events in any chunking. The caller journals the
+ * events before anything else sees them.
  */
 
 import { decodesByteText, toByteText, trimBytes } from '../lib/byte-text.ts';
@@ -30,50 +30,50 @@ import type { Cut } from './source/tail.ts';
 interface DraftGate {
   /** The drafts of a line of a channel, before they become events and before anything in them is cut. */
   drafts(drafts: readonly Draft[], channel: string): Draft[];
-  /** What was held back of texts that have not ended, asked for when the primary channel has. */
+  /** The held-back parts of unfinished texts, requested when the primary channel has ended. */
   held(): Draft[];
 }
 
 export interface PipelineOptions {
   agent: Agent;
   info: RunInfo;
-  /** Where the run's own stream comes from: stdout of a live or recorded run, or a session file. */
+  /** The channel of the run's own stream: stdout of a live or recorded run, or a session file. */
   primary: Channel;
   /** Wall time of a live run; null for recordings. */
   now: (() => number) | null;
-  /** Time of a live run that cannot be set. */
+  /** Monotonic time of a live run. */
   elapsed?: (() => number) | null;
   /** Decodes the primary channel instead of the agent's own decoder for it. */
   decoder?: Decoder;
-  /** Takes secrets out of texts that come in pieces or lines; absent where nothing is stored or shown. */
+  /** Removes secrets from texts that arrive in pieces or lines. Absent if nothing is stored or shown. */
   gate?: DraftGate | undefined;
   line_bytes_max?: number;
-  /** Every line that is no record is an event of its own, however many there are: for who counts them by kind. */
+  /** Makes each line that is not a record its own event, without a limit, for callers that count them by kind. */
   every_line?: boolean;
-  /** Works on byte text (lib/byte-text): events then hold it too, and whoever asked for it turns it back. */
+  /** Works on byte text (lib/byte-text). Events then contain it too, and the caller converts it back. */
   byte_text?: boolean;
-  /** With byte text: throws `NeedsText` where its events would not be those of the text. */
+  /** With byte text: throws `NeedsText` if its events would differ from those of the text. */
   exact?: boolean;
 }
 
-/** What the files of a session are read into. */
+/** Receives the contents of the files of a session. */
 export interface Intake {
   push(channel: Channel, chunk: Buffer): Event[];
-  /** One record that was parsed already (several session files merged by time). */
+  /** One parsed record (of several session files merged by time). */
   record(value: unknown, raw: Raw, part?: SessionPart): Event[];
   /** One whole line of one of several session files. */
   line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[];
-  /** A draft that comes from tacho itself or from a session file. */
+  /** A draft from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];
   endOfInput(channel: Channel): Event[];
 }
 
 export class Pipeline implements Intake {
   readonly state: RunState;
-  /** Is given what the journal has of the run; after that, `resumed` is called. */
+  /** Receives the run's events from the journal; `resumed` is called after the last one. */
   readonly resumption: Resumption;
   readonly #options: PipelineOptions;
-  /** Whether the reader gives byte text; a decoder that needs real text has its events turned into byte text instead. */
+  /** May produce byte text. If a decoder needs real text, its events are converted to byte text instead. */
   readonly #reader: Reader;
   readonly #normaliser: Normaliser;
   #correlator: Correlator;
@@ -141,12 +141,12 @@ export class Pipeline implements Intake {
 
   #giveHeld(): void {
     for (const draft of this.#options.gate?.held() ?? []) {
-      // Without a line: it is a rest of several, and a recovery must not take it for a part of the last one.
+      // Without a line: the text spans several lines, and a recovery must not mistake it for a part of the last one.
       if (!this.resumption.wasGiven(draft)) this.#correlator.draft(draft, null, this.#out);
     }
   }
 
-  /** Somebody else changed the file that a channel is read from. */
+  /** Handles a change that another process made to a channel's file. */
   cut(channel: Channel, cut: Cut): Event[] {
     const was = `the file was ${cut.kind} by another process: ${cut.position} bytes of it had been read, its size is now ${cut.size}`;
     if (cut.kind !== 'truncated') {
@@ -154,20 +154,20 @@ export class Pipeline implements Intake {
       return this.draft(problem('frame', code, was), null);
     }
     this.#endSeries(channel);
-    const detail = `${was}; what had not been read is lost`;
+    const detail = `${was}; unread bytes are lost`;
     const lost = this.resumption.behindLost(channel);
     const [draft, raw] = this.#reader.restart(channel, detail, lost);
     const [safe = draft] = this.#options.gate?.drafts([draft], channel) ?? [];
     return this.draft(cutProblem(safe as DraftOf<'problem'>), raw);
   }
 
-  /** Nothing more to read just now: gives text that waits for more of its kind. */
+  /** No more input for now: returns text that waits for more of its kind. */
   pause(): Event[] {
     for (const [channel, series] of this.#series) if (series.hasText) this.#endSeries(channel);
     return this.#taken();
   }
 
-  /** All that the journal has was given to `resumption`: capture continues after it. */
+  /** Called when `resumption` has received all events of the journal: capture continues after them. */
   resumed(): void {
     this.resumption.resumed();
     this.#correlator = this.#newCorrelator();
@@ -224,7 +224,7 @@ export class Pipeline implements Intake {
       this.#correlate([draft], raw, channel, false);
   }
 
-  /** `given`: a killed recorder has journalled the events of these drafts. */
+  /** `given`: a killed recorder has already journalled the events of these drafts. */
   #correlate(drafts: readonly Draft[], raw: Raw | null, channel: string, given: boolean): void {
     const { gate } = this.#options;
     const source = raw?.file === undefined ? channel : `${channel} ${raw.file}`;

@@ -1,6 +1,6 @@
 /**
  * Bytes of channels → lines → records → drafts, with one decoder.
- * Contract: the same bytes give the same drafts in any chunking; every draft comes with the line it was made of.
+ * Contract: the same bytes give the same drafts in any chunking, and every draft comes with its line.
  */
 import { byteText, decodesByteText, isAscii, NeedsText, toByteText } from '../lib/byte-text.ts';
 import { mayBeJson, nestsDeeper } from '../lib/json.ts';
@@ -20,18 +20,18 @@ import {
   replacedBytes,
 } from './decode.ts';
 
-/** The place of a file's first byte among all that was read of its channel. */
+/** The position of a file's first byte among all bytes read from its channel. */
 export type Beginning = Pick<LinePlace, 'line' | 'offset'>;
 
 interface ReaderOptions {
   decoder: Decoder;
   line_bytes_max?: number | undefined;
-  /** Lines are read as byte text (lib/byte-text), and drafts hold it. */
+  /** Lines are read as byte text (lib/byte-text), and drafts contain it. */
   byte_text?: boolean;
   /** With byte text: throws `NeedsText` for a line that must be read as text. */
   exact?: boolean;
   beginningOf?(channel: Channel): Beginning;
-  /** Takes the drafts of one line, which has this many bytes. */
+  /** Receives the drafts of one line of this many bytes. */
   take(drafts: Draft[], raw: Raw, bytes: number): void;
 }
 
@@ -52,7 +52,7 @@ export class Reader {
   }
 
   push(channel: Channel, chunk: Buffer): void {
-    // A chunk that is UTF-8 as a whole saves looking at its lines; one that is cut within a character does not.
+    // If the whole chunk is UTF-8, its lines need no check. A chunk cut within a character is not.
     this.#utf8_chunk = this.#byte_text && isUtf8(chunk) ? chunk : null;
     decodesByteText(this.#byte_text);
     let lines = this.#inputs.get(channel);
@@ -63,7 +63,7 @@ export class Reader {
     lines.push(chunk);
   }
 
-  /** One record that was parsed already. */
+  /** One parsed record. */
   record(value: unknown, raw: Raw, part?: SessionPart): void {
     const record = this.#own(value);
     decodesByteText(this.#byte_text);
@@ -86,7 +86,7 @@ export class Reader {
     this.#inputs.get(channel)?.end();
   }
 
-  /** What the decoder says at the end of all records; it is of no line. */
+  /** The decoder's drafts at the end of all records. They belong to no line. */
   endRecords(): Draft[] {
     const drafts: Draft[] = [];
     decodesByteText(this.#byte_text);
@@ -95,7 +95,7 @@ export class Reader {
     return drafts;
   }
 
-  /** The file of a channel was truncated: reports what is lost, and begins a new line behind it. */
+  /** Reports the loss after a channel's file was truncated, and begins a new line after it. */
   restart(channel: Channel, detail: string, lost: Beginning): [DraftOf<'problem'>, Raw] {
     const lines = this.#inputs.get(channel) ?? this.#newLines(channel, lost);
     this.#inputs.set(channel, lines);
@@ -105,7 +105,7 @@ export class Reader {
     return [this.#own(lostLine('spool_truncated', detail, rest)), raw];
   }
 
-  /** Text that is not from the lines, as drafts have it. */
+  /** Converts text that is not from the lines to the form that drafts use. */
   #own<T>(value: T): T {
     return this.#byte_text ? toByteText(value) : value;
   }
@@ -145,7 +145,7 @@ export class Reader {
     decodeLine(line, this.#decoder, context, this.#drafts);
   }
 
-  /** False for the few lines that cannot be read as bytes: an escape is a character, not its bytes. */
+  /** False for the few lines that cannot be read as bytes: an escape represents a character, not its bytes. */
   #decodeByteText(bytes: Buffer, start: number, end: number, context: LineContext): boolean {
     const text = byteText(bytes, start, end);
     const valid = bytes === this.#utf8_chunk || isUtf8(bytes.subarray(start, end));
@@ -172,9 +172,9 @@ function lostLine(code: ProblemCode, detail: string, line: OversizeLine): DraftO
   return { kind, data: { ...data, bytes, sha256, excerpt } };
 }
 
-/** Kinds of drafts with texts that are measured or cut on the way. */
+/** Kinds of drafts with texts that are later measured or cut. */
 const MEASURED = new Set(['problem', 'message_delta', 'thinking_delta', 'call_progress']);
-/** Longer lines may come near a limit that is counted in characters. */
+/** Longer lines may come close to a limit that is counted in characters. */
 const OPAQUE_BYTES_MAX = 256 * 1024;
 
 /** Texts that are measured or cut must be the same as byte text. */
@@ -183,12 +183,12 @@ function checkDrafts(drafts: readonly Draft[]): void {
     if (MEASURED.has(kind) && !isAscii(JSON.stringify(data))) throw new NeedsText();
 }
 
-/** Whether a text in the value has half of a surrogate pair, which has no bytes. JSON writes it as an escape. */
+/** Whether a text in the value contains half of a surrogate pair, which has no bytes. JSON writes it as an escape. */
 function hasHalves(line: string, value: object): boolean {
   return /\\u[dD][89a-fA-F]/.test(line) && /\\ud[89a-f]/.test(JSON.stringify(value));
 }
 
-/** Null for what is no record; it is then read, and complained of, as any other line. */
+/** Null if the text is not a record. It is then read and reported like any other line. */
 function parsedRecord(text: string): object | null {
   if (!mayBeJson(text)) return null;
   if (text.length >= LIMITS.depth_scan_from_bytes && nestsDeeper(text, LIMITS.depth_max))

@@ -11,7 +11,7 @@ const raw = { channel: 'session', line: 1, offset: 0 } as const;
 
 verifies(
   ['AG-4', 'AG-16'],
-  'a call that only the session file has is the same call in the record, whatever it was looked up as',
+  'a call that only the session file has is recorded the same, whatever name it was looked up by',
   () => {
     const calls: Partial<CallRequestedDraft>[] = [
       { native_tool: 'edit_file' },
@@ -48,7 +48,7 @@ verifies(
   },
 );
 
-verifies('AG-4', 'a problem of the session files as a whole is one of the run', () => {
+verifies('AG-4', 'a problem of the session files as a whole is a problem of the run', () => {
   const drafts = [
     problem('reconcile', 'bad_record', 'a file was left out'),
     problem('decode', 'bad_record', 'of a line'),
@@ -57,7 +57,7 @@ verifies('AG-4', 'a problem of the session files as a whole is one of the run', 
   expect(drafts.flatMap((draft) => reconciler.draft(draft))).toEqual([drafts[0]]);
 });
 
-/** What the file of a run that has no stream gives: the drafts, and the events that become of them. */
+/** The drafts of the session file of a run without a stream, and the events made of them. */
 function filled(drafts: readonly Draft[]) {
   const live = pipelineFor(demo, 'stdout');
   const reconciler = new Reconciler(demo, live.state);
@@ -93,7 +93,7 @@ const gist = (...drafts: Draft[]) =>
     return kind.startsWith('call_') ? [`${kind} ${status} ${duration_ms}`.trim()] : [];
   });
 
-verifies(['AG-3', 'AG-16'], 'a call is filled in once, however often its file says it', () => {
+verifies(['AG-3', 'AG-16'], 'a call is filled in once, however often its file repeats it', () => {
   const once = ['call_requested', 'call_started', 'call_finished ok 500'];
   expect(gist(requested(1_000), finished(1_500))).toEqual(once);
   expect(gist(requested(1_000), requested(1_200), finished(1_500))).toEqual(once);
@@ -106,7 +106,7 @@ verifies(['AG-3', 'AG-16'], 'a call is filled in once, however often its file sa
   ]);
 });
 
-verifies(['AG-9', 'AG-16'], 'later news of a call in its file are its end, or change it', () => {
+verifies(['AG-9', 'AG-16'], 'a later update of a call in its file ends or changes it', () => {
   const begun = ['call_requested', 'call_started'];
   expect(gist(requested(1_000), failed)).toEqual([...begun, 'call_finished error 700']);
   expect(gist(requested(1_000), finished(1_500), failed)).toEqual([
@@ -117,7 +117,7 @@ verifies(['AG-9', 'AG-16'], 'later news of a call in its file are its end, or ch
   expect(gist(failed)).toEqual([]);
 });
 
-verifies('AG-16', 'a filled call took as long as its file says, or nobody knows', () => {
+verifies('AG-16', 'the duration of a filled call is taken from its file, or unknown', () => {
   const durationOf = (...drafts: Draft[]) =>
     (filled(drafts).given.at(-1) as DraftOf<'call_finished'>).data.duration_ms;
   expect(durationOf(requested(1_000), finished(1_500, { duration_ms: 7 }))).toBe(7);

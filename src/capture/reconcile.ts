@@ -1,6 +1,6 @@
 /**
- * The truth from two channels (AG-16): drafts of the session file that the live stream did not have are the run's too;
- * where the two contradict each other, that is a problem, never a silent choice.
+ * Merges two channels (AG-16): drafts of the session file that the live stream lacked are added to the run.
+ * Contradictions between the two are problems, never silent choices.
  */
 import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
@@ -20,18 +20,18 @@ interface CallEnd {
   exit_code: number | null;
 }
 
-/** A call as the session file has it. */
+/** A call as the session file records it. */
 interface FiledCall {
-  /** Its id in the run: the session file's own, or that of the stream where the channels' ids differ. */
+  /** Its id in the run: the session file's own, or the stream's if the channels' ids differ. */
   id: string;
   open: boolean;
-  /** Null: the session file has no time of it. */
+  /** Null if the session file has no time for it. */
   requested_ms: number | null;
 }
 
 export class Reconciler {
   readonly #live: RunState;
-  /** What the stream knew before anything was filled. */
+  /** The state of the stream before anything was filled in. */
   readonly #had: {
     usage: Usage | null;
     thinking: boolean;
@@ -41,14 +41,14 @@ export class Reconciler {
     skills: Set<string>;
     files: Set<string>;
   };
-  /** By the session file's id, the latest ones. */
+  /** The latest calls, by the session file's id. */
   readonly #calls = new Map<string, FiledCall>();
-  /** Calls that only the session file has, or knows the end of. */
+  /** Calls that only the session file has, or that end only there. */
   readonly #added = new Set<string>();
-  /** Ends in the session file of calls that the stream saw end. */
+  /** Ends in the session file of calls that ended in the stream too. */
   readonly #ends = new Map<string, CallEnd>();
   readonly #pairs: CallPairs | null;
-  /** Time of the last draft; one without a time of its own has this. */
+  /** Time of the last draft, used for drafts without their own time. */
   #at_ms = 0;
 
   constructor(agent: Agent, live: RunState) {
@@ -85,11 +85,11 @@ export class Reconciler {
         : [this.#timed(draft)],
     provider_retried: (draft) => (this.#had.retries || this.#had.ended ? [] : [this.#timed(draft)]),
     agent_ended: (draft) => (this.#had.ended ? [] : [this.#timed(draft)]),
-    // Of the session's files as a whole; those of its lines repeat what the stream had too.
+    // About the session's files as a whole. Problems of single lines repeat those of the stream.
     problem: (draft) => (draft.data.stage === 'reconcile' ? [draft] : []),
   };
 
-  /** The next draft of the session file → drafts of the run; each is applied before the next one is asked for. */
+  /** The next draft of the session file → drafts of the run. Each is applied before the next one is requested. */
   draft(draft: Draft): Draft[] {
     this.#at_ms = Math.max(this.#at_ms, draft.at_ms ?? 0);
     const on = this.#on[draft.kind] as ((draft: Draft) => Draft[]) | undefined;
@@ -164,7 +164,7 @@ export class Reconciler {
       this.#ends.set(call_id, { status, exit_code });
       return [];
     }
-    // An open call whose end the session file does not know either stays open: the runner closes it.
+    // An open call without an end in the session file stays open: the runner closes it.
     if (status === 'cancelled' && output === null) return [];
     this.#added.add(call_id);
     return [draft];
@@ -189,7 +189,7 @@ export class Reconciler {
     return [];
   }
 
-  /** What can be said only when all of the session file is known. */
+  /** Drafts that can be made only when the whole session file is known. */
   end(): Draft[] {
     const open = (this.#pairs?.rest() ?? []).map((request) => this.#add(request));
     return open.concat([...this.#ends].flatMap(([call_id, end]) => this.#compare(call_id, end)));
@@ -200,14 +200,14 @@ export class Reconciler {
     if (call === undefined || call.status === null) return [];
     const drafts: Draft[] = [];
     const code = call.exit_code === null ? exit_code : null;
-    // A command that failed is an error wherever its code is known (AG-9), also where the stream called it done.
+    // A command that failed is an error wherever its code is known (AG-9), even if the stream reported success.
     const failed = call.status === 'ok' && status === 'error' && code !== null && code !== 0;
     const better = (call.status === 'unknown' && status !== 'unknown') || failed ? status : null;
     if (better !== null || code !== null) {
       drafts.push({ kind: 'call_updated', data: { call_id, status: better, exit_code: code } });
     }
     const contradict = (said: unknown, other: unknown) => {
-      const detail = `${call.tool} ${call_id}: the stream says ${said}, the session file ${other}`;
+      const detail = `${call.tool} ${call_id}: the stream says ${said}, the session file says ${other}`;
       drafts.push(problem('reconcile', 'contradiction', detail));
     };
     if (status !== null && better === null && call.status !== status) {
@@ -232,7 +232,7 @@ export class Reconciler {
   }
 }
 
-/** By the times of the session file: those of the run are later where the call is filled in. */
+/** By the times of the session file: the run's times are later for a call that is filled in. */
 function durationOf(
   { at_ms, data }: DraftOf<'call_finished'>,
   { requested_ms }: FiledCall,

@@ -1,6 +1,6 @@
 /**
- * Capture after a killed recorder: which lines have given their events already, and from where files are read on.
- * Contract: no event is given twice and none is lost, wherever the recorder was killed.
+ * Capture after a killed recorder: which lines have already produced their events, and where reading files resumes.
+ * Contract: no event is produced twice and none is lost, wherever the recorder was killed.
  */
 
 import type { Event, Raw } from '../model/event.ts';
@@ -13,19 +13,23 @@ import { closesLine } from './series.ts';
 export class Resumption {
   readonly #state: RunState;
   readonly #primary: Channel;
-  /** Per channel: lines before this offset have given all their events already. */
+  /** Per channel: lines before this offset have already produced all their events. */
   readonly #done = new Map<Channel, number>();
-  /** Per channel: the line up to which all series have been given. */
+  /** Per channel: the line up to which all series have been produced. */
   readonly #counted = new Map<Channel, number>();
-  /** What a killed recorder journalled of no line: what is held, or made, at the end of the input comes once. */
+  /**
+   * Events without a line that a killed recorder journalled: drafts held or made at the end of the input appear once.
+   */
   readonly #given = new Set<string>();
-  /** The last line of each channel that a killed recorder journalled events of, and the last cut of each file. */
+  /** The last line of each channel for which a killed recorder journalled events, and the last cut of each file. */
   readonly #last = new Map<Channel, Raw>();
   readonly #cuts = new Map<Channel, Raw>();
-  /** Events that a killed recorder journalled of a line it may not have finished: made again, not given again. */
+  /**
+   * Events journalled for a line that the killed recorder may not have finished: made again, but not returned again.
+   */
   #unsure: readonly Event[] = [];
   #again = 0;
-  /** While resuming: the events of the line that came last. */
+  /** While resuming: the events of the most recent line. */
   #last_line: Event[] = [];
 
   constructor(state: RunState, primary: Channel) {
@@ -33,17 +37,17 @@ export class Resumption {
     this.#primary = primary;
   }
 
-  /** Takes the next event that is in the journal already; its line gives nothing again. */
+  /** Takes the next event of the journal. Its line produces nothing again. */
   resume(event: Event): void {
     this.#note(event);
     if (!sameLine(this.#last_line.at(-1)?.raw ?? null, event.raw)) this.#applyLastLine();
     this.#last_line.push(event);
-    // The end of a run over its limit is one event of its line: nothing of it can be missing.
+    // The end of a run over its limit is one event of its line, so nothing of that line can be missing.
     if (event.seq > CAPTURE_LIMITS.run_events_max) this.#applyLastLine();
     this.#again = event.seq;
   }
 
-  /** An event's place in the files. */
+  /** Records an event's position in the files. */
   #note(event: Event): void {
     const { raw } = event;
     if (raw === null) {
@@ -55,10 +59,10 @@ export class Resumption {
     if (raw !== null && closesLine(event)) this.#counted.set(raw.channel, raw.offset);
   }
 
-  /** The journal has entries up to this number behind the last event: the next event gets a number behind them. */
+  /** The journal has entries up to this number after the last event: the next event is numbered after them. */
   skipTo(seq: number): void {
     if (seq <= this.#again) return;
-    // What is behind the last event may be of its line: that line gives nothing more.
+    // Entries after the last event may belong to its line, so that line produces nothing more.
     this.#applyLastLine();
     this.#state.seq = seq;
   }
@@ -66,7 +70,7 @@ export class Resumption {
   resumed(): void {
     const last = this.#last_line.at(-1);
     const raw = last === undefined || closesLine(last) ? null : last.raw;
-    // Only the last line can have been journalled in part: it is read again, and its first events are made again.
+    // Only the last line can be journalled in part: it is read again, and its first events are made again.
     if (raw === null) this.#applyLastLine();
     for (const [channel, offset] of this.#state.read) this.#done.set(channel, offset + 1);
     if (raw !== null) this.#done.set(raw.channel, raw.offset);
@@ -84,8 +88,9 @@ export class Resumption {
   }
 
   /**
-   * The next event is of no line, and the last line that a killed recorder journalled was not read again so far: what it
-   * gave is all it gives. The next event would have the number of one of its events. True: the state has changed.
+   * Called when the next event has no line and the last journalled line has not been read again: its journalled
+   * events are all that it produces. Otherwise the next event would get the number of one of them. Returns true if
+   * the state has changed.
    */
   keepUnsure(): boolean {
     const raw = this.#unsure[0]?.raw;
@@ -97,7 +102,7 @@ export class Resumption {
     return true;
   }
 
-  /** The events that are not in the journal. */
+  /** The events that are not in the journal yet. */
   fresh(events: Event[]): Event[] {
     return this.#again === 0 ? events : events.filter((event) => event.seq > this.#again);
   }
@@ -112,7 +117,7 @@ export class Resumption {
     return offset <= (this.#counted.get(channel) ?? -1);
   }
 
-  /** Whether a draft that is of no line is in the journal. */
+  /** Whether a draft without a line is in the journal. */
   wasGiven(draft: { kind: string; data: object }): boolean {
     return this.#given.has(identityOf(draft));
   }
@@ -122,7 +127,7 @@ export class Resumption {
     return cut === undefined ? { line: 0, offset: 0 } : { line: cut.line, offset: cut.offset + 1 };
   }
 
-  /** Where a file begins that is another than the one that was read before: behind all that was read of that. */
+  /** Where a file begins that replaced the one read before: after everything read from that one. */
   behindLost(channel: Channel): Beginning {
     const last = this.#last.get(channel);
     return last === undefined
@@ -130,13 +135,13 @@ export class Resumption {
       : { line: last.line, offset: last.offset + 1 };
   }
 
-  /** Where in its file the last line begins that a resumed run has of this channel; null: it has none. */
+  /** Where in its file the last line that a resumed run has of this channel begins. Null if it has none. */
   resumesAt(channel: Channel): number | null {
     const last = this.#last.get(channel);
     return last === undefined ? null : last.offset - this.beginningOf(channel).offset;
   }
 
-  /** Whether a resumed run has met a truncation of this channel's file. */
+  /** Whether a resumed run has recorded a truncation of this channel's file. */
   wasCut(channel: Channel): boolean {
     return this.#cuts.has(channel);
   }

@@ -1,22 +1,25 @@
-/** What is known of a run beside its records. */
+/** Facts about a run that are known apart from its records. */
 import type { Project, RunConfig } from '../model/parts.ts';
 
 export interface RunInfo {
   run_id: string;
   agent: string;
   cwd: string | null;
-  /** Absent in a recording: its folder is not looked into. */
+  /** Absent in a recording: its folder is not inspected. */
   project?: Project;
   prompt: string | null;
   config: RunConfig | null;
-  /** When the agent was started; null when only its stream can tell. */
+  /** When the agent was started. Null if only its stream contains it. */
   started_ms: number | null;
-  /** A recording holds no later times: such are unknown. Absent: any time is believed, or a clock bounds it. */
+  /**
+   * The latest possible time in a recording; later ones are unknown. Absent if any time is accepted or a clock limits
+   * it.
+   */
   latest_ms?: number;
-  /** The model asked for, until the agent says which one it uses. */
+  /** The requested model, until the agent reports the one it uses. */
   model: string | null;
   session_id: string | null;
-  /** Over behaviour only (RE-18); given what the agent said of itself. */
+  /** Over behaviour only (RE-18), from the agent's facts about itself. */
   fingerprint(session: {
     agent_version: string | null;
     model: string | null;
@@ -24,7 +27,7 @@ export interface RunInfo {
   }): string | null;
 }
 
-/** A run that is read from a recording: what is not known here, its records say. */
+/** A run that is read from a recording: its records supply the facts that are unknown here. */
 export function recordedRun(run_id: string, agent: string, known: Partial<RunInfo> = {}): RunInfo {
   return {
     run_id,

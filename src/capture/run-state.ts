@@ -1,6 +1,6 @@
 /**
- * The state of a run: a fold over its events and nothing else, so that capture continues from the journal after a
- * recorder was killed.
+ * The state of a run: a pure fold over its events, so that capture can continue from the journal after a recorder was
+ * killed.
  */
 import { BoundedSet } from '../lib/bounded.ts';
 import { charsIn } from '../lib/chars-of.ts';
@@ -14,12 +14,12 @@ import { CAPTURE_LIMITS } from './limits.ts';
 
 export class RunState extends RunFold {
   seq = 0;
-  /** Time of the last event; no event may be earlier. */
+  /** Time of the last event. No event may be earlier. */
   at_ms = 0;
   step_id: string | null = null;
   tools: string[] | null = null;
   permission_mode: string | null = null;
-  /** Characters of the tools that steps repeated, and whether a step left them out. */
+  /** Characters of the tools that steps repeated, and whether a step omitted them. */
   step_tools_chars = 0;
   tools_left_out = false;
   readonly calls: CallStates;
@@ -27,19 +27,19 @@ export class RunState extends RunFold {
   ended: DataOf<'agent_ended'> | null = null;
   exited: DataOf<'process_exited'> | null = null;
   readonly problems = new Map<ProblemCode, number>();
-  /** The run's own stream stopped in the middle of a line. */
+  /** Whether the run's own stream stopped in the middle of a line. */
   torn = false;
-  /** Only to know them again in the session file; the outcome counts those beyond the limits. */
+  /** Used to recognise them in the session file. The outcome counts those beyond the limits. */
   readonly skills: Set<string> = new BoundedSet(LIMITS.skill_uses_max, LIMITS.skill_uses_chars_max);
   readonly files: Set<string> = new BoundedSet(LIMITS.artifacts_max, LIMITS.artifacts_chars_max);
   had_thinking = false;
-  /** What the session file added to a live run (AG-16). */
+  /** Names of the values that the session file added to a live run (AG-16). */
   readonly filled = new Set<string>();
-  /** The last lines of stderr, for runs that say nothing else. */
+  /** The last lines of stderr, for runs without any other output. */
   readonly stderr_tail: string[] = [];
-  /** Offset of the last line of each channel that gave an event. */
+  /** Offset of the last line of each channel that produced an event. */
   readonly read = new Map<Channel, number>();
-  /** Drafts that were not recorded: the run had all the events that it may have. */
+  /** Number of drafts that were not recorded because the run had reached its limit of events. */
   over_limit = 0;
 
   /** `trim`: as for `FinalText`. */
@@ -50,7 +50,7 @@ export class RunState extends RunFold {
   }
 }
 
-/** What a filled value is called in `completeness.filled`. */
+/** The names of filled values in `completeness.filled`. */
 const FILLED_NAMES: Partial<Record<Event['kind'], string>> = {
   session_started: 'model',
   call_requested: 'calls',
@@ -71,7 +71,7 @@ export function applyEvent(state: RunState, event: Event, primary: Channel): voi
   state.push(event);
   state.text.push(event);
   if (event.raw !== null) {
-    // Lines after the limit were not recorded: a recovery reads them again, to count them.
+    // Lines after the limit were not recorded: a recovery reads them again to count them.
     if (event.seq <= CAPTURE_LIMITS.run_events_max)
       state.read.set(event.raw.channel, event.raw.offset);
     if (event.raw.channel === 'session' && primary !== 'session') {

@@ -41,14 +41,14 @@ const gapsOf = (events: readonly Event[]) =>
 const heard = (events: readonly Event[]) =>
   events.flatMap((event) => (event.kind === 'notice' ? (event.data.text ?? '').split('\n') : []));
 
-verifies('RE-19', 'a long series of lines that are no records is counted in one problem', () => {
+verifies('RE-19', 'a long series of lines that are not records is counted in one problem', () => {
   const events = play([['stdout', HELLO + 'y\n'.repeat(5 * MAX) + END]]);
   const problems = problemsIn(events);
   expect(problems.length).toBe(MAX + 1);
   const first = HELLO.length + 2 * MAX;
   const last = HELLO.length + 2 * (5 * MAX - 1);
   expect(problems.at(-1)).toMatchObject({
-    // It comes at the end, with the last line of all.
+    // Reported at the end, with the last line of all.
     raw: { channel: 'stdout', line: 5 * MAX + 4 },
     data: {
       stage: 'decode',
@@ -56,7 +56,7 @@ verifies('RE-19', 'a long series of lines that are no records is counted in one 
       count: 4 * MAX,
       bytes: 4 * MAX,
       excerpt: null,
-      detail: `more of this kind, counted only (not_json: ${4 * MAX}): line ${MAX + 3} (byte ${first}) to line ${5 * MAX + 2} (byte ${last}) of stdout`,
+      detail: `more of these, only counted (not_json: ${4 * MAX}): line ${MAX + 3} (byte ${first}) to line ${5 * MAX + 2} (byte ${last}) of stdout`,
     },
   });
   expect(gapsOf(events)).toContain(`not_json:${5 * MAX}`);
@@ -66,13 +66,13 @@ verifies('RE-19', 'a long series of lines that are no records is counted in one 
 for (const [what, noise] of [
   ['alternating words', 'y\nn\n'],
   ['records of no type', '{}\n'],
-  ['JSON that is no record', 'null\n12\n'],
+  ['JSON that is not a record', 'null\n12\n'],
   ['records of an unknown type', '{"t":"zz"}\n'],
   ['different kinds in turn', 'y\n{}\n{"t":"zz"}\n'],
   ['blank lines between', 'y\n\n \n'],
   ['words between records', 'y\n{"t":"turn","id":"t"}\n'],
 ] as const)
-  test(`a flood of ${what} is bounded, and counted exactly`, () => {
+  test(`a flood of ${what} is bounded and counted exactly`, () => {
     const times = 10 * MAX;
     const lines = noise
       .split('\n')
@@ -82,21 +82,21 @@ for (const [what, noise] of [
     expect(lost(events)).toBe(times * lines);
   });
 
-test('each new kind of problem is an event, however many others came before it', () => {
+test('each new kind of problem is an event, however many others came before', () => {
   const late = '{"t":"first seen late"}\n';
   const flood = 'y\n'.repeat(3 * MAX);
   const details = problemsIn(play([['stdout', HELLO + flood + late + flood + END]]));
   expect(details.filter(({ data }) => data.detail === 'first seen late').length).toBe(1);
 });
 
-test('problems that differ all the time are events up to a bound, and counted beyond it', () => {
+test('ever-different problems are events up to a bound and counted beyond it', () => {
   const lines = Array.from({ length: 5 * MAX }, (_, n) => `{"t":"kind ${n}"}\n`);
   const events = play([['stdout', HELLO + lines.join('') + END]]);
   expect(problemsIn(events).length).toBeLessThanOrEqual(MAX + 4);
   expect(lost(events)).toBe(5 * MAX);
 });
 
-verifies('ST-3', 'killed after the count of a series: nothing is counted again', () => {
+verifies('ST-3', 'a recorder killed after the count of a series counts nothing again', () => {
   const chunks: Chunks = [
     ['stdout', HELLO + 'y\n'.repeat(2 * MAX)],
     ['stderr', 'word\n'.repeat(2 * MAX)],
@@ -120,35 +120,43 @@ test('any chunking gives the same events', () => {
   }
 });
 
-verifies('ST-3', 'killed anywhere in a series: recovery neither loses nor counts twice', () => {
-  const middle = '{"t":"text","id":"m0","text":"between"}\n';
-  const flood = 'y\n{}\n'.repeat(MAX);
-  const mixed = `${flood + middle}y\n${middle.repeat(3)}${flood}`;
-  const chunks: Chunks = [
-    ['stdout', HELLO + mixed],
-    ['stderr', `${'word\n'.repeat(2 * MAX)}`],
-    ['stdout', END],
-  ];
-  const all = play(chunks);
-  expect(lost(all)).toBe(4 * MAX + 1);
-  for (let kept = 0; kept < all.length; kept += kept < 5 || kept > all.length - 20 ? 1 : 97)
-    expect(play(chunks, all.slice(0, kept)), `${kept} events`).toEqual(all);
-});
+verifies(
+  'ST-3',
+  'after a kill anywhere in a series, recovery neither loses nor counts twice',
+  () => {
+    const middle = '{"t":"text","id":"m0","text":"between"}\n';
+    const flood = 'y\n{}\n'.repeat(MAX);
+    const mixed = `${flood + middle}y\n${middle.repeat(3)}${flood}`;
+    const chunks: Chunks = [
+      ['stdout', HELLO + mixed],
+      ['stderr', `${'word\n'.repeat(2 * MAX)}`],
+      ['stdout', END],
+    ];
+    const all = play(chunks);
+    expect(lost(all)).toBe(4 * MAX + 1);
+    for (let kept = 0; kept < all.length; kept += kept < 5 || kept > all.length - 20 ? 1 : 97)
+      expect(play(chunks, all.slice(0, kept)), `${kept} events`).toEqual(all);
+  },
+);
 
-verifies(['RE-19', 'ST-3'], 'many problems of one line are counted, beside what it says', () => {
-  const content = [{ type: 'text', text: 'said' }, ...Array.from({ length: 5 * MAX }, () => 1)];
-  const message = (id: string) =>
-    `${JSON.stringify({ type: 'assistant', message: { id, role: 'assistant', content } })}\n`;
-  const chunks: Chunks = [['stdout', message('m1') + message('m2') + message('m3')]];
-  const all = play(chunks, [], claude);
-  expect(all.filter(({ kind }) => kind === 'message_finished').length).toBe(3);
-  expect(problemsIn(all).filter(({ data }) => data.code === 'bad_record').length).toBe(MAX + 1);
-  expect(gapsOf(all)).toContain(`bad_record:${15 * MAX}`);
-  for (const kept of [1, 2, 3, MAX, MAX + 3, MAX + 4, MAX + 5, MAX + 6])
-    expect(play(chunks, all.slice(0, kept), claude), `${kept} events`).toEqual(all);
-});
+verifies(
+  ['RE-19', 'ST-3'],
+  'many problems of one line are counted, and its content is kept',
+  () => {
+    const content = [{ type: 'text', text: 'said' }, ...Array.from({ length: 5 * MAX }, () => 1)];
+    const message = (id: string) =>
+      `${JSON.stringify({ type: 'assistant', message: { id, role: 'assistant', content } })}\n`;
+    const chunks: Chunks = [['stdout', message('m1') + message('m2') + message('m3')]];
+    const all = play(chunks, [], claude);
+    expect(all.filter(({ kind }) => kind === 'message_finished').length).toBe(3);
+    expect(problemsIn(all).filter(({ data }) => data.code === 'bad_record').length).toBe(MAX + 1);
+    expect(gapsOf(all)).toContain(`bad_record:${15 * MAX}`);
+    for (const kept of [1, 2, 3, MAX, MAX + 3, MAX + 4, MAX + 5, MAX + 6])
+      expect(play(chunks, all.slice(0, kept), claude), `${kept} events`).toEqual(all);
+  },
+);
 
-test('lines of stderr are put together when there are many, and none is lost', () => {
+test('many lines of stderr are combined, and none is lost', () => {
   const lines = Array.from({ length: 30 * MAX }, (_, n) => `line ${n}`);
   const stderr = `${lines.join('\n')}\n`;
   const chunks: Chunks = [
@@ -166,7 +174,7 @@ test('lines of stderr are put together when there are many, and none is lost', (
   }
 });
 
-test('lines that are text and a problem: killed between the two events, recovery gives both', () => {
+test('if a line is both text and a problem and a kill separates the two, recovery returns both', () => {
   const lines = Array.from({ length: 2 * MAX }, (_, n) => `line ${n} \xff`);
   const chunks: Chunks = [
     ['stdout', HELLO],
@@ -182,7 +190,7 @@ test('lines that are text and a problem: killed between the two events, recovery
   }
 });
 
-test('lines that are put together are bounded in bytes', () => {
+test('combined lines are bounded in bytes', () => {
   const line = 'x'.repeat(99);
   const bytes = 5 * CAPTURE_LIMITS.series_text_bytes;
   const lines = MAX + Math.ceil(bytes / (line.length + 1));
@@ -196,7 +204,7 @@ test('lines that are put together are bounded in bytes', () => {
   expect(longest).toBeLessThan(1.1 * CAPTURE_LIMITS.series_text_bytes);
 });
 
-test('text that waits for more is given in a pause, and a recovery gives the rest of it', () => {
+test('text that waits for more is returned in a pause, and a recovery returns the rest', () => {
   const made = pipeline();
   const lines = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, n) => `line ${from + n}`);
@@ -218,7 +226,7 @@ test('text that waits for more is given in a pause, and a recovery gives the res
   expect(heard(again)).toEqual(lines(0, MAX + 8));
 });
 
-test('problems are known again by what is kept of their details', () => {
+test('problems are recognised by the stored part of their details', () => {
   const series = new Series();
   const raw = { channel: 'stdout' as const, line: 1, offset: 0 };
   const keeps = (detail: string) =>

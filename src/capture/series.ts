@@ -1,8 +1,8 @@
 /**
- * Long series of problems and of lines of stderr, on one channel, also where records come between them. The first ones of
- * a run become events one by one. After those, problems are counted: one event for all of them, at the end. Lines of
- * stderr are put together: one event with many lines.
- * Contract: independent of the chunking; a series that was not given yet is made again from its lines by a recovery.
+ * Long series of problems and of stderr lines on one channel, even with records in between. The first ones of a run
+ * become one event each. After those, problems are only counted, in one event at the end, and lines of stderr are
+ * combined into events of many lines.
+ * Contract: independent of the chunking. A recovery rebuilds a series from its lines if it was not returned yet.
  */
 
 import type { Draft, DraftOf } from '../model/draft.ts';
@@ -21,11 +21,14 @@ interface Pending {
 
 export interface Given {
   draft: Draft;
-  /** Null for what does not say how far the channel was read. */
+  /** Null if it does not mark how far the channel was read. */
   raw: Raw | null;
 }
 
-/** Whether an event ends the series of its channel and its whole raw line: a recovery does not read them again. */
+/**
+ * Whether an event ends the series of its channel and its whole raw line, so that a recovery does not read them
+ * again.
+ */
 export function closesLine(event: Event): boolean {
   if (event.kind === 'problem')
     return event.data.code === 'spool_truncated' || event.data.count !== undefined;
@@ -34,13 +37,18 @@ export function closesLine(event: Event): boolean {
 
 export class Series {
   #seen = 0;
-  /** Problems that were given at least once, by what is kept of them; a new one is given, whatever the number of others. */
+  /**
+   * Problems that were returned at least once, by their stored form. A new one is always returned, however many there
+   * are.
+   */
   readonly #known = new Set<string>();
   #pending: Pending | null = null;
-  /** The last line that was seen, of any kind. */
+  /** The last line seen, of any kind. */
   #last: Raw | null = null;
 
-  /** The drafts of a line that become events now. The others are kept here; `given`: a killed recorder has journalled them. */
+  /**
+   * The drafts of a line that become events now; the others are kept. `given`: a killed recorder has journalled them.
+   */
   take(drafts: readonly Draft[], raw: Raw, bytes: number, given: boolean): readonly Draft[] {
     this.#last = raw;
     if (!drafts.some(isNoise)) return drafts;
@@ -80,7 +88,7 @@ export class Series {
     }
   }
 
-  /** Text that is long enough for an event of its own. */
+  /** Whether there is enough text for an event. */
   get full(): boolean {
     return (
       this.#pending !== null &&
@@ -89,7 +97,7 @@ export class Series {
     );
   }
 
-  /** Text that somebody may wait for. */
+  /** Whether text is pending that a reader may be waiting for. */
   get hasText(): boolean {
     return this.#pending !== null && this.#pending.text.length > 0;
   }
@@ -105,7 +113,7 @@ export class Series {
     if (text.length === 0) return counted === null ? [] : [{ draft: counted, raw }];
     const data = { code: 'stderr', text: text.join('\n'), lines: text.length };
     const said: Given = { draft: { kind: 'notice', data }, raw };
-    // One event alone names the last line: cut between two, the text must not be lost.
+    // Only the last event names the last line: if the recorder is killed between the two, the text must not be lost.
     return counted === null ? [said] : [{ draft: counted, raw: null }, said];
   }
 }
@@ -125,7 +133,7 @@ function summary({ first, last, bytes, problems }: Pending): DraftOf<'problem'> 
   const count = kinds.reduce((sum, one) => sum + one.count, 0);
   const { stage, code } = most.draft.data;
   const each = kinds.map((one) => `${one.draft.data.code}: ${one.count}`).join(', ');
-  const detail = `more of this kind, counted only (${each}): line ${first.line} (byte ${first.offset}) to line ${last.line} (byte ${last.offset}) of ${first.channel}`;
+  const detail = `more of these, only counted (${each}): line ${first.line} (byte ${first.offset}) to line ${last.line} (byte ${last.offset}) of ${first.channel}`;
   const size = bytes === 0 ? null : bytes;
   const data = { stage, code, detail, bytes: size, sha256: null, excerpt: null, count };
   return { kind: 'problem', data };

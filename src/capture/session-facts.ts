@@ -1,4 +1,4 @@
-/** An agent's words about itself, which later events repeat: bounded where they come in, and where they are repeated. */
+/** The agent's facts about itself, which later events repeat: bounded on entry and where they are repeated. */
 import { charsIn } from '../lib/chars-of.ts';
 import { keptName, shortenedNames } from '../lib/foreign.ts';
 import type { DraftOf } from '../model/draft.ts';
@@ -11,7 +11,7 @@ type Session = DraftOf<'session_started'>;
 
 const NAMES = ['session_id', 'model', 'agent_version', 'permission_mode'] as const;
 
-/** The draft with bounded names, after the problem that says so where one was too long. */
+/** The draft with bounded names, preceded by a problem if one was too long. */
 export function keptSession(draft: Session): [Session] | [DraftOf<'problem'>, Session] {
   const data = { ...draft.data };
   shortenedNames();
@@ -45,7 +45,10 @@ interface StepContext {
   offset(): number;
 }
 
-/** A step repeats the session's tools only within a share of the input: a long list and many short steps would multiply it. */
+/**
+ * A step repeats the session's tools only up to a share of the input: a long list and many short steps would multiply
+ * it.
+ */
 export function startStep(context: StepContext, data: DraftOf<'step_started'>['data']): void {
   const { state, emit, offset } = context;
   const most =

@@ -1,5 +1,6 @@
 /**
- * The session file of a run as its second channel: bytes → drafts → what the stream lacked, as drafts → events of the run.
+ * The session file of a run as its second channel: bytes → drafts → the drafts that the stream lacked → events of the
+ * run.
  */
 import type { Agent } from '../model/agent.ts';
 import type { Draft } from '../model/draft.ts';
@@ -8,7 +9,7 @@ import type { Intake, Pipeline } from './pipeline.ts';
 import { Reader } from './reader.ts';
 import { Reconciler } from './reconcile.ts';
 
-/** `since_ms`: what happened before is of earlier runs. Null for an agent that keeps no session files. */
+/** `since_ms`: earlier records belong to earlier runs. Null for an agent that keeps no session files. */
 export function createSessionIntake(
   agent: Agent,
   pipeline: Pipeline,

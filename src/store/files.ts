@@ -1,4 +1,4 @@
-/** Files of the state folder: 0600 whatever the umask, never through a symbolic link, durable when it is said so. */
+/** Files of the state folder: mode 0600 whatever the umask, never through a symbolic link, durable where stated. */
 import {
   type BigIntStats,
   closeSync,
@@ -22,20 +22,20 @@ import { promisify } from 'node:util';
 import { errnoOf, fileError, withPath } from '../lib/errors.ts';
 import { withFd } from '../lib/with-fd.ts';
 
-// Windows has neither flag; there a folder's ACL is what protects it.
+// Windows has neither flag; there, a folder's ACL protects it.
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const NO_BLOCK = constants.O_NONBLOCK ?? 0;
 const FILE_MODE = 0o600;
 
 const syncLater = promisify(fsync);
 
-/** A new file to append to. Fails when anything, a dangling link included, is there. */
+/** Opens a new file for appending. Fails if anything exists at the path, even a dangling link. */
 export function createPrivate(path: string): number {
   const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND } = constants;
   return openWith(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND);
 }
 
-/** A file to append to, made when it is not there. */
+/** Opens a file for appending, and creates it if it is missing. */
 export function openAppend(path: string): number {
   const { O_WRONLY, O_CREAT, O_APPEND } = constants;
   return openWith(path, O_WRONLY | O_CREAT | O_APPEND);
@@ -49,13 +49,13 @@ function openWith(path: string, flags: number): number {
     return fd;
   } catch (error) {
     closeSync(fd);
-    // With this flag it is new, and nobody else knows of it.
+    // With this flag the file is new and known to no other process.
     if ((flags & constants.O_EXCL) !== 0) unlinkQuietly(path);
     throw error;
   }
 }
 
-/** An existing file to read. A link, a pipe or a folder in its place is refused, and a pipe does not block. */
+/** Opens an existing file for reading. A link, pipe or folder in its place is refused, and a pipe does not block. */
 export function openRead(path: string): number {
   return openWith(path, constants.O_RDONLY);
 }
@@ -72,14 +72,14 @@ export function readStart(path: string, bytes_max: number): Buffer {
   return withFd(openRead(path), (fd) => bytes.subarray(0, readSync(fd, bytes, 0, bytes_max, 0)));
 }
 
-/** An error like the file system's own. */
+/** An error like those of the file system. */
 export function errno(code: string, text: string = code): NodeJS.ErrnoException {
   const error: NodeJS.ErrnoException = new Error(text);
   error.code = code;
   return error;
 }
 
-/** `bytes_max`: a larger file is refused, also one that grows while it is read. */
+/** `bytes_max`: a larger file is refused, even one that grows while it is read. */
 export function readPrivate(path: string, bytes_max = Number.POSITIVE_INFINITY): Buffer {
   return withFd(openRead(path), (fd) => {
     if (bytes_max === Number.POSITIVE_INFINITY) return readFileSync(fd);
@@ -93,13 +93,13 @@ export function readPrivate(path: string, bytes_max = Number.POSITIVE_INFINITY):
   });
 }
 
-/** Writes all of `bytes`: a full disk shows first as a short count, only then as an error. */
+/** Writes all of `bytes`: a full disk shows first as a short count and only then as an error. */
 export function writeAll(fd: number, bytes: Uint8Array): void {
   let done = 0;
   while (done < bytes.length) done += writeSync(fd, bytes, done, bytes.length - done);
 }
 
-/** The text is behind what the file holds when this returns, also after a power cut. */
+/** Appends the text durably: when this returns, it survives a power failure. */
 export function appendDurably(path: string, text: string): void {
   const fd = openAppend(path);
   try {
@@ -110,13 +110,13 @@ export function appendDurably(path: string, text: string): void {
   }
 }
 
-/** Makes the names in a folder durable, where the system can. */
+/** Makes the names in a folder durable, if the system can. */
 export function syncFolder(path: string): void {
   if (process.platform === 'win32') return;
   withFd(openSync(path, constants.O_RDONLY), fsyncSync);
 }
 
-/** The same without holding up the event loop. */
+/** The same without blocking the event loop. */
 async function syncFolderLater(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const fd = openSync(path, constants.O_RDONLY);
@@ -127,7 +127,10 @@ async function syncFolderLater(path: string): Promise<void> {
   }
 }
 
-/** Replaces `path` as a whole: a reader sees the old text or the new, also after a power cut where it is durable. */
+/**
+ * Replaces `path` as a whole: a reader sees the old text or the new. If durable, this holds after a power failure
+ * too.
+ */
 export function writeAtomic(
   path: string,
   text: string | Buffer,
@@ -143,20 +146,20 @@ export type PrivateFile = ReturnType<typeof startPrivate>;
 
 const UNFINISHED = /^\.(.+)\.(\d+)-[\d.]+\.tmp$/;
 
-/** The process that makes the file with this name; null: it is no file in the making. */
+/** The process that is writing the unfinished file with this name. Null if it is not an unfinished file. */
 export function makerOf(name: string): number | null {
   const pid = UNFINISHED.exec(name)?.[2];
   return pid === undefined ? null : Number(pid);
 }
 
-/** The name that a file in the making is to get; of any other file its own. */
+/** The name that an unfinished file will get. For any other file, its own name. */
 export function finalName(name: string): string {
   return UNFINISHED.exec(name)?.[1] ?? name;
 }
 
 /**
- * A file in the making: nothing is at its path before `commit`. `durable`: also after a power cut; not needed for what
- * can be made again.
+ * An unfinished file: nothing exists at its path before `commit`. `durable`: survives a power failure; not needed for
+ * files that can be recreated.
  */
 export function startPrivate(path: string, stage: string, durable = true) {
   const temp = join(
@@ -184,7 +187,10 @@ export function startPrivate(path: string, stage: string, durable = true) {
         close();
         if (durable) syncFolder(dirname(path));
       }),
-    /** The same, durable, without holding up the event loop. Gives the file that was made, whatever is at the path now. */
+    /**
+     * The same, durable, without blocking the event loop. Resolves with the committed file, whatever is at the path
+     * now.
+     */
     async commitLater(): Promise<BigIntStats> {
       await syncLater(fd);
       named(() => renameSync(temp, path));
@@ -193,7 +199,7 @@ export function startPrivate(path: string, stage: string, durable = true) {
       await syncFolderLater(dirname(path));
       return made;
     },
-    /** Does nothing after `commit`. The end of a `using` calls it. */
+    /** Does nothing after `commit`. Called at the end of a `using` block. */
     abandon,
     [Symbol.dispose]: abandon,
   };
@@ -203,11 +209,11 @@ export function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Not there, or not ours to remove: the caller reports the first failure.
+    // Missing, or we may not remove it: the caller reports the first failure.
   }
 }
 
-/** One that is not there is no failure. */
+/** A missing file is not an error. */
 export function removeFile(path: string, stage: string): void {
   try {
     unlinkSync(path);
@@ -216,12 +222,12 @@ export function removeFile(path: string, stage: string): void {
   }
 }
 
-/** Waits without giving the event loop a turn. */
+/** Waits without yielding to the event loop. */
 export function sleepSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Names in a folder, sorted; none where it cannot be read, or a link is in its place. */
+/** Names in a folder, sorted. Empty if it cannot be read or a link is in its place. */
 export function namesIn(folder: string): string[] {
   try {
     return lstatSync(folder).isDirectory() ? readdirSync(folder).sort() : [];
@@ -230,7 +236,7 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** Removes the files beside `path` with names that are its name and `end` at their beginning. */
+/** Removes the files beside `path` with names that begin with its name and `end`. */
 export function removeBeside(path: string, end: string): void {
   const prefix = basename(path) + end;
   for (const name of readdirSync(dirname(path)))

@@ -1,8 +1,8 @@
 /**
- * Locks of the kernel on files, taken through SQLite because Node has no call for them (ADR 0013).
- * Contract: a lock ends with its process, also after kill -9, in another container or after a restart of the machine, and
- * child processes do not inherit it. Nothing else may open the file: closing any descriptor of it in this process would
- * end the lock. The file stays empty.
+ * Kernel locks on files, taken through SQLite because Node has no call for them (ADR 0013).
+ * Contract: a lock ends with its process, even after kill -9, in another container or after a reboot, and child
+ * processes do not inherit it. Nothing else may open the file: closing any descriptor of it in this process would end
+ * the lock. The file stays empty.
  */
 import { type BigIntStats, closeSync, fstatSync, lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -12,29 +12,29 @@ import { createPrivate, errno, openRead, refuseIrregular, unlinkQuietly } from '
 import { openSqlite, SQLITE, sqliteCode } from './index/sqlite.ts';
 
 const STAGE = 'lock';
-/** Every further try needs another process that removed the file at that moment. */
+/** Each further attempt means that another process removed the file at that moment. */
 const TRIES_MAX = 100;
 
-/** By file, and referenced here: a collected connection is closed, and its lock with it. */
+/** By file. Referenced here because garbage collection would close the connection and end its lock. */
 const held = processWide('held_locks', () => new Map<string, DatabaseSync>());
 
 /**
- * `exclusive` also blocks `lockState`; of several `exclusive` takers at once perhaps none succeeds, of several
- * `immediate` takers exactly one does.
+ * `exclusive` also blocks `lockState`. Of several concurrent `exclusive` attempts, possibly none succeeds; of several
+ * `immediate` ones, exactly one does.
  */
 export type LockMode = 'immediate' | 'exclusive';
 
-/** Returns the function that releases the lock and removes the file; null while another connection holds it. */
+/** Returns the function that releases the lock and removes the file. Null while another connection holds the lock. */
 export function lockFile(path: string, mode: LockMode): (() => void) | null {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    // One that this process has locked is not opened again: the close would end the lock.
+    // A file that this process has locked is not opened again: closing it would end the lock.
     if (held.has(ensureFile(path))) return null;
     const pin = openPin(path);
     if (pin === null) continue;
     const id = idOf(fstatSync(pin, { bigint: true }));
     const db = beginPinned(pin, path, mode);
     if (db === null) return null;
-    // Removed in between by its holder: nobody else would find the lock on it.
+    // Removed in between by its holder: no other process would find the lock on it.
     if (fileId(path) !== id) {
       db.close();
       closeSync(pin);
@@ -53,8 +53,8 @@ export function lockFile(path: string, mode: LockMode): (() => void) | null {
 }
 
 /**
- * Open as long as the lock is held: no other file gets the number of this one, so that the same number at the path means
- * the same file, also for the connection. Null: it was removed.
+ * Stays open as long as the lock is held: no other file gets this file's inode number, so the same number at the path
+ * means the same file, for the connection too. Null if the file was removed.
  */
 function openPin(path: string): number | null {
   try {
@@ -65,7 +65,7 @@ function openPin(path: string): number | null {
   }
 }
 
-/** Closes the pin where there is no lock. */
+/** Closes the pin if there is no lock. */
 function beginPinned(pin: number, path: string, mode: LockMode): DatabaseSync | null {
   let db: DatabaseSync | null = null;
   try {
@@ -76,7 +76,9 @@ function beginPinned(pin: number, path: string, mode: LockMode): DatabaseSync | 
   }
 }
 
-/** Whether an `exclusive` lock is held on the file. Changes nothing, so many may ask at once. */
+/**
+ * Whether an `exclusive` lock is held on the file. Changes nothing, so any number of processes may ask concurrently.
+ */
 export function lockState(path: string): 'missing' | 'free' | 'held' {
   if (fileId(path) === null) return 'missing';
   const db = begin(path, 'SELECT count(*) FROM sqlite_schema');
@@ -87,7 +89,7 @@ export function lockState(path: string): 'missing' | 'free' | 'held' {
 /** Removes the file unless it is locked exclusively. */
 export function removeUnlocked(path: string): boolean {
   if (fileId(path) === null) return false;
-  // The shared lock keeps the holder-to-be of a new file waiting; it then finds the file gone and makes another.
+  // The shared lock makes the next holder of a new file wait. It then finds the file removed and creates another.
   const db = begin(path, 'BEGIN; SELECT count(*) FROM sqlite_schema');
   if (db === null) return false;
   unlinkQuietly(path);
@@ -95,17 +97,17 @@ export function removeUnlocked(path: string): boolean {
   return true;
 }
 
-/** A file that is no lock of ours, which are empty: an older tacho wrote its owner into it. */
+/** A file that is not a lock of ours, which are empty: an older tacho wrote its owner into it. */
 export class ForeignLockError extends Error {}
 
-/** Null when another connection holds the lock. */
+/** Null if another connection holds the lock. */
 function begin(path: string, sql: string): DatabaseSync | null {
-  // Also a database of others, which SQLite would lock.
+  // This may also be someone else's database, which SQLite would lock.
   if (lstatSync(path, { throwIfNoEntry: false })?.size) throw new ForeignLockError(path);
   let db: DatabaseSync | null = null;
   try {
     db = openSqlite(path);
-    // In memory: a journal file would be left behind by a kill.
+    // In memory: a kill would leave a journal file behind.
     db.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY`);
     db.exec(sql);
     return db;
@@ -130,7 +132,7 @@ export function noLocks(path: string, cause?: unknown): TachoError {
   return new TachoError('state_unusable', text, { stage: STAGE, cause });
 }
 
-/** Made only where it is missing: opening and closing an existing one would end a lock of this process on it. */
+/** Creates the file only if it is missing: opening and closing it would end a lock of this process on it. */
 function ensureFile(path: string): string {
   for (;;) {
     const id = fileId(path);
@@ -143,7 +145,7 @@ function ensureFile(path: string): string {
   }
 }
 
-/** Null where there is none. Anything but a regular file is refused. */
+/** Null if there is none. Anything but a regular file is refused. */
 function fileId(path: string): string | null {
   const stat = lstatSync(path, { throwIfNoEntry: false, bigint: true });
   if (stat === undefined) return null;

@@ -1,45 +1,45 @@
 /** Bounds of the store, each with its reason. */
 export const STORE_LIMITS = {
-  /** A journal segment is closed at this size and the next begun. */
+  /** A journal segment is closed at this size, and the next one begins. */
   segment_bytes_max: 64 * 1024 * 1024,
-  /** A closed segment below this is not packed: it would take two more syncs to save a few blocks of the disk. */
+  /** Smaller closed segments are not packed: it would take two more syncs to save a few disk blocks. */
   pack_bytes_min: 96 * 1024,
-  /** One journal entry: an event made of the longest line, every character of it escaped. */
+  /** One journal entry: an event made from the longest line with every character escaped. */
   entry_bytes_max: 64 * 1024 * 1024,
-  /** One group commit: large enough for the disk's full rate, small enough not to hold up the event loop. */
+  /** One group commit: large enough for the disk's full throughput, small enough not to block the event loop. */
   journal_group_bytes_max: 4 * 1024 * 1024,
-  /** What may wait for the disk; beyond it appends are refused as busy. Callers wait for their appends. */
+  /** Bytes that may wait for the disk. Beyond it, appends are refused as busy; callers wait for their appends. */
   journal_queue_bytes_max: 256 * 1024 * 1024,
-  /** Sessions whose hashes a journal keeps in memory; the one unused longest is read again when needed. */
+  /** Sessions with hashes that a journal keeps in memory. The least recently used one is read again when needed. */
   journal_sessions_max: 1_000,
   /** Session and source ids in the journal. */
   journal_id_chars_max: 1_024,
-  /** Segments a follower looks at in every poll; the others in every tenth. */
+  /** Segments that a follower checks in every poll. The others are checked in every tenth. */
   follow_segments_hot: 64,
   /** How long a command waits for another one that changes the store before it is refused. */
   lock_wait_ms: 10_000,
-  /** Between two tries to take a lock. */
+  /** Pause between two attempts to take a lock. */
   lock_poll_ms: 50,
-  /** What an archive may unpack to, however small it is; beyond that the ratio below counts. */
+  /** Bytes that any archive may unpack to, however small it is. Beyond that, the ratio below applies. */
   restore_free_bytes: 64 * 1024 * 1024,
   /** How many times its own size an archive may unpack to. Archives of real runs reach 10 to 50. */
   restore_ratio_max: 200,
-  /** A database up to this size is checked whole when it is opened: some 2 ms a MiB. */
+  /** A database up to this size is fully checked when it is opened: some 2 ms per MiB. */
   index_check_bytes_max: 4 * 1024 * 1024,
-  /** How much of a prompt a row of the runs list carries; the outcome has all of it. */
+  /** Characters of a prompt in a row of the runs list. The outcome has the whole prompt. */
   prompt_preview_chars: 500,
-  /** Sessions of which the index knows what was read of their files: some 50 MB. Beyond it all of them are read again. */
+  /** Sessions with import facts in the index: some 50 MB. Beyond it, all session files are read again. */
   sources_max: 100_000,
-  /** A file in the making that nobody wrote for this long, and of a dead process, is removed; writing one takes seconds. */
+  /** An unfinished file of a dead process is removed after this time without a write. Writing one takes seconds. */
   unfinished_file_ms: 60_000,
-  /** An older one is removed whether or not a process has the pid of its maker. */
+  /** Beyond this age it is removed even if a process has its writer's pid. */
   unfinished_file_ms_max: 86_400_000,
   /** A spool's meta.json: the longest prompt with every character escaped, and 16 MiB for the rest. */
   spool_meta_bytes_max: 144 * 1024 * 1024,
-  /** What a sender keeps on disk for a collector that is away. */
+  /** Bytes that a sender keeps on disk for a collector that is not available. */
   live_outbox_bytes_max: 1024 * 1024 * 1024,
-  /** One fact in the user's own state: a path and what was shown of a file. A longer one is not known. */
+  /** One fact in the user's own state: a path and the shown content of a file. A longer one is ignored. */
   user_fact_bytes_max: 64 * 1024,
-  /** Facts in the user's own state before those about paths that are gone are removed; reading them takes some 20 ms. */
+  /** Facts in the user's own state before facts about missing paths are removed. Reading them takes some 20 ms. */
   user_facts_max: 1_000,
 } as const;

@@ -34,7 +34,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const HOLDER = fileURLToPath(new URL('../../test/fixtures/lock-holder.ts', import.meta.url));
 
-/** A process that holds something; resolves with the first `lines` lines it prints. */
+/** A process that holds a lock. Resolves with the first `lines` lines it prints. */
 async function holder(args: string[], lines = 1, wrap: string[] = []) {
   const [program, ...rest] = [...wrap, process.execPath, HOLDER, ...args] as [string, ...string[]];
   const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -55,7 +55,7 @@ async function holder(args: string[], lines = 1, wrap: string[] = []) {
   return { said, kill, pid: child.pid };
 }
 
-test('one holds it at a time; once released the next one gets it, and no file is left', () => {
+test('one process holds it at a time; after its release the next one gets it, and no file is left', () => {
   const release = takeLock(path);
   expect(takeLock(path)).toBeNull();
   expect(holderOf(path)).toMatchObject({ pid: process.pid });
@@ -65,7 +65,7 @@ test('one holds it at a time; once released the next one gets it, and no file is
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('the lock of another process holds, is named in the refusal, and ends with kill -9', async () => {
+test('the lock of another process is respected, named in the refusal, and ends with kill -9', async () => {
   const other = await holder(['lock', path]);
   expect(other.said).toEqual(['held']);
   expect(takeLock(path)).toBeNull();
@@ -101,7 +101,7 @@ test('a child that outlives the holder does not keep the lock', async () => {
   }
 });
 
-test('force takes it from a live holder, whose release then changes nothing', () => {
+test('force takes it from a live holder, and the release of that holder then changes nothing', () => {
   const first = takeLock(path);
   const second = takeLock(path, { force: true });
   expect(second).not.toBeNull();
@@ -113,7 +113,7 @@ test('force takes it from a live holder, whose release then changes nothing', ()
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a lock file that was removed under its holder locks nobody out', () => {
+test('a lock file removed while it is held locks no one out', () => {
   const first = takeLock(path);
   unlinkSync(path);
   const second = takeLock(path);
@@ -133,7 +133,7 @@ test('waiting ends when the lock is released, or with a refusal', async () => {
   expect(said).toHaveLength(2);
 });
 
-test('a lock file of an older version counts as long as its process lives', () => {
+test('a lock file of an older version is respected as long as its process lives', () => {
   writeFileSync(path, JSON.stringify({ ...thisOwner(), ticks: 1 }));
   takeLock(path)?.();
   expect(existsSync(path)).toBe(false);
@@ -141,7 +141,7 @@ test('a lock file of an older version counts as long as its process lives', () =
   expect(takeLock(path)).toBeNull();
 });
 
-test('a lock file of an older version is emptied, not replaced: who has it open waits for the same lock', () => {
+test('a lock file of an older version is emptied, not replaced: a process that has it open waits for the same lock', () => {
   writeFileSync(path, JSON.stringify({ ...thisOwner(), ticks: 1 }));
   const opened = openSync(path, 'r');
   const release = takeLock(path);
@@ -154,17 +154,17 @@ test('a lock file of an older version is emptied, not replaced: who has it open 
   }
 });
 
-test('a file that is no lock is named and stays as it is: text, JSON without an owner, a database', () => {
+test('a file that is not a lock is named and left unchanged: text, JSON without an owner, a database', () => {
   const database = join(folder, 'database');
   new DatabaseSync(database).exec('CREATE TABLE a (b)');
   for (const bytes of ['[[package]]\n', '{"pid":"1"}', readFileSync(database)]) {
     writeFileSync(path, bytes);
-    expect(() => takeLock(path)).toThrow(`${path}: a file that is no lock of tacho`);
+    expect(() => takeLock(path)).toThrow(`${path}: this file is not a lock of tacho`);
     expect(readFileSync(path)).toEqual(Buffer.from(bytes));
   }
 });
 
-test('where no lock can be made the reason is reported', () => {
+test('if no lock can be created, the reason is reported', () => {
   expect(() => takeLock(join(folder, 'none', 'lock'))).toThrow('no such file or folder');
   mkdirSync(path);
   expect(() => takeLock(path)).toThrow('it is a folder, not a file');
@@ -178,7 +178,7 @@ test('a file system without locks is named as the reason', () => {
   const script = `import { takeLock, heldError } from ${JSON.stringify(new URL('./lock.ts', import.meta.url).href)};
     if (takeLock(process.argv[1]) === null) throw heldError(process.argv[1], 'the store', 'test');`;
   for (const error of ['ENOLCK', 'EOPNOTSUPP', 'ENOSYS']) {
-    // With -D the program keeps the shell's pid, which names the file of the second try.
+    // With -D the program keeps the shell's pid, which names the file of the second attempt.
     const command = `exec strace -D -qq -f -o /dev/null -P "$1" -P "$1.try-$$" -e trace=fcntl -e inject=fcntl:error=${error} "$2" --input-type=module -e "$3" "$1"`;
     const args = ['-c', command, 'sh', path, process.execPath, script];
     const { stderr } = spawnSync('sh', args, { encoding: 'utf8' });
@@ -186,7 +186,7 @@ test('a file system without locks is named as the reason', () => {
   }
 });
 
-test('of many processes that want it at once, exactly one gets it', async () => {
+test('of many processes that want it at the same time, exactly one gets it', async () => {
   const script = `import { takeLock } from ${JSON.stringify(new URL('./lock.ts', import.meta.url).href)};
     const path = process.argv[1];
     while (Date.now() < Number(process.argv[2]));
@@ -201,7 +201,7 @@ test('of many processes that want it at once, exactly one gets it', async () => 
     spawn(process.execPath, ['--input-type=module', '-e', script, path, at]),
   );
   children.push(...racers);
-  const told = await Promise.all(
+  const printed = await Promise.all(
     racers.map(
       (child) =>
         new Promise<string>((resolve) => {
@@ -215,11 +215,11 @@ test('of many processes that want it at once, exactly one gets it', async () => 
     ),
   );
   for (let round = 0; round < 20; round++)
-    expect(told.filter((text) => text[round] !== '-')).toHaveLength(1);
+    expect(printed.filter((text) => text[round] !== '-')).toHaveLength(1);
 });
 
-test('two never hold it at once, though each holder removes the file', async () => {
-  // A folder made by the holder alone: where two hold the lock, the second one finds it.
+test('no two processes hold it at the same time, although each holder removes the file', async () => {
+  // A folder made by the holder alone: if two hold the lock, the second one finds it.
   const script = `import { takeLock } from ${JSON.stringify(new URL('./lock.ts', import.meta.url).href)};
     import { mkdirSync, rmdirSync } from 'node:fs';
     const path = process.argv[1];
@@ -249,11 +249,11 @@ test('two never hold it at once, though each holder removes the file', async () 
   expect(said).toEqual(racers.map(() => 'done\n'));
 });
 
-test('an owner lives as long as its process, and its file is removed when that ends or by a sweep', async () => {
+test('an owner lives as long as its process, and its file is removed at its end or by a sweep', async () => {
   const other = await holder(['own', folder]);
   const owner = JSON.parse(other.said[0] as string) as Owner;
   expect(mayLive(owner, folder)).toBe(true);
-  // Whatever its pid says here.
+  // Whatever its pid is here.
   expect(mayLive({ ...owner, pid: 1, ticks: 1, space: 'other/pid:[1]' }, folder)).toBe(true);
   sweepLives(folder);
   expect(mayLive(owner, folder)).toBe(true);
@@ -267,7 +267,7 @@ test('an owner lives as long as its process, and its file is removed when that e
   expect(mayLive(owner, folder)).toBe(false);
 });
 
-test('this process is alive for itself, also when its file was removed', () => {
+test('this process considers itself alive even if its file was removed', () => {
   const owner = thisOwner(folder);
   expect(mayLive(owner, folder)).toBe(true);
   sweepLives(folder);
@@ -290,14 +290,14 @@ test('an owner in another container lives until its container ends', async () =>
   expect(mayLive(owner, folder)).toBe(false);
 });
 
-test('an owner that names no file of its own lives only where its process can be seen', () => {
+test('an owner without its own file counts as alive only if its process is visible', () => {
   const plain = thisOwner();
   expect(mayLive(plain, folder)).toBe(true);
   expect(mayLive({ ...plain, ticks: 1 }, folder)).toBe(false);
   expect(mayLive({ ...plain, space: 'another-boot/pid:[1]' }, folder)).toBe(false);
   expect(mayLive({ ...plain, life: '../../etc/passwd' }, folder)).toBe(true);
   expect(mayLive({ ...plain, ticks: 1, life: '../../etc/passwd' }, folder)).toBe(false);
-  // Only names that tacho makes are looked up, and only lock files say something.
+  // Only names that tacho creates are looked up, and only lock files count.
   writeFileSync(join(folder, 'odd.life'), '');
   expect(mayLive({ ...plain, life: 'odd' }, folder)).toBe(true);
   writeFileSync(join(folder, '0123456789abcdef.life'), 'something else '.repeat(100));

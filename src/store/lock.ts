@@ -1,4 +1,4 @@
-/** One process at a time. The kernel holds the lock; who holds it is in a file beside it, for messages only. */
+/** One process at a time. The kernel holds the lock; a file beside it names the holder, for messages only. */
 import { truncateSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname } from 'node:path';
@@ -17,16 +17,16 @@ export interface Holder {
 }
 
 export interface LockOptions {
-  /** Take it even from a process that holds it; that one continues without knowing. */
+  /** Take the lock even from its holder, which continues without noticing. */
   force?: boolean | undefined;
 }
 
 /**
- * Returns the function that releases the lock; null while another holds it. Throws where the file system cannot lock, the
- * file cannot be made, or one that is no lock is in its place, which stays as it is.
+ * Returns the function that releases the lock. Null while another process holds it. Throws if the file system cannot
+ * lock, if the file cannot be created, or if it is not a lock; such a file is left unchanged.
  */
 export function takeLock(path: string, options: LockOptions = {}): (() => void) | null {
-  // A new file is a new lock: the holder keeps the old one, which nobody else can find any more.
+  // A new file is a new lock: the holder keeps the old one, which no other process can find any more.
   if (options.force) unlinkQuietly(path);
   const unlock = lockOrConvert(path);
   if (unlock === null) return null;
@@ -47,29 +47,29 @@ function lockOrConvert(path: string): (() => void) | null {
   }
   const owner = ownerIn(readPrivate(path).toString('latin1'));
   if (owner === null) {
-    const text = `${path}: a file that is no lock of tacho is in its place: move it away, then try again`;
+    const text = `${path}: this file is not a lock of tacho: move it away, then try again`;
     throw new TachoError('state_unusable', text, { stage: 'lock' });
   }
   if (mayLive(owner, dirname(path))) return null;
-  // Emptied, not replaced: of several that do this at once each keeps the lock of whoever is first.
+  // Emptied, not replaced: if several processes do this concurrently, each respects the lock of the first.
   truncateSync(path, 0);
   return lockFile(path, 'immediate');
 }
 
 const holderPath = (path: string) => `${path}.holder`;
 
-/** Not a promise: the lock holds without it. */
+/** Best effort: the lock works without this file. */
 function writeHolder(path: string): void {
   const since_ms = Date.now();
   const holder: Holder = { pid: process.pid, host: hostname(), command: commandName(), since_ms };
   try {
     writeAtomic(path, `${JSON.stringify(holder)}\n`, 'lock', false);
   } catch {
-    // A full disk: messages cannot name the holder.
+    // For example a full disk: messages cannot name the holder.
   }
 }
 
-/** The command without its arguments, which may hold a prompt. */
+/** The command without its arguments, which may contain a prompt. */
 function commandName(): string {
   const [, program = '', command = '', sub = ''] = process.argv;
   const words = command === 'runs' ? [command, sub] : [command];
@@ -77,7 +77,7 @@ function commandName(): string {
   return named.length === 0 ? basename(program) : ['tacho', ...named].join(' ');
 }
 
-/** Who noted itself as the holder last; null: not known. */
+/** The last process recorded as the holder. Null if unknown. */
 export function holderOf(path: string): Holder | null {
   try {
     const said = JSON.parse(readPrivate(holderPath(path)).toString('utf8')) as Partial<Holder>;
@@ -89,7 +89,7 @@ export function holderOf(path: string): Holder | null {
   }
 }
 
-/** The error for a lock that is held; `use` names what is locked. */
+/** The error for a lock that is held. `use` names the locked resource. */
 export function heldError(path: string, use: string, stage: string): TachoError {
   const holder = holderOf(path);
   if (holder === null && !locksWork(path)) return noLocks(path);
@@ -112,7 +112,7 @@ function locksWork(path: string): boolean {
 export interface WaitOptions extends LockOptions {
   use: string;
   stage: string;
-  /** Called once when it has to wait. */
+  /** Called once if it has to wait. */
   say?: ((text: string) => void) | undefined;
   wait_ms?: number;
 }

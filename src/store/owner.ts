@@ -1,6 +1,7 @@
 /**
- * Which process owns a file, and whether it still lives. A pid alone may have been reused, and says nothing in another
- * container; so each process that writes a journal folder holds a lock on a file of its own there for its whole life.
+ * Which process owns a file, and whether it is still alive. A pid alone may have been reused, and means nothing in
+ * another container. Therefore each process that writes a journal folder holds a lock on its own file there as long
+ * as it lives.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
@@ -11,27 +12,27 @@ import { readStat } from '../lib/process-stat.ts';
 import { namesIn, unlinkQuietly } from './files.ts';
 import { ForeignLockError, lockFile, lockState, noLocks, removeUnlocked } from './kernel-lock.ts';
 
-/** `ticks` is the start time in clock ticks since boot, `space` the pid namespace; null where they cannot be known. */
+/** `ticks`: the start time in clock ticks since boot. `space`: the pid namespace. Null if unknown. */
 export interface Owner {
   pid: number;
   ticks: number | null;
   space: string | null;
-  /** Not in files of before it was noted. */
+  /** Absent in files written before it was recorded. */
   host?: string;
-  /** Names the file that the process has locked; null or missing: it has none. */
+  /** The name of the file that the process has locked. Null or absent if it has none. */
   life?: string | null;
 }
 
-/** Start time of a process in clock ticks since boot; null where it is not running or cannot be known. */
+/** Start time of a process in clock ticks since boot. Null if it is not running or the time is unknown. */
 export function startTicks(pid: number): number | null {
   const ticks = Number(readStat(pid)?.start);
   return Number.isSafeInteger(ticks) ? ticks : null;
 }
 
-/** Linux counts in hundredths of a second, on every machine that Node runs on. */
+/** Linux counts hundredths of a second on every machine that Node runs on. */
 const TICK_MS = 10;
 
-/** When a process started, by the clock as it is set now; null where it is not running or cannot be known. */
+/** When a process started, by the current setting of the clock. Null if it is not running or the time is unknown. */
 export function startMs(pid: number): number | null {
   const ticks = startTicks(pid);
   const own = startTicks(process.pid);
@@ -39,7 +40,7 @@ export function startMs(pid: number): number | null {
   return Date.now() - process.uptime() * 1000 - (own - ticks) * TICK_MS;
 }
 
-/** Whether the process that had this pid and start time still runs. A zombie does not. */
+/** Whether the process with this pid and start time is still running. A zombie is not. */
 export function isAlive(pid: number, start_ticks: number | null): boolean {
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;
   const ticks = startTicks(pid);
@@ -55,7 +56,7 @@ export function isAlive(pid: number, start_ticks: number | null): boolean {
 
 let self: Owner | undefined;
 
-/** This process. `dir`: the journal folder of the state folder it writes; without it others see only the pid. */
+/** This process. `dir`: the journal folder of the state folder it writes. Without it, others see only the pid. */
 export function thisOwner(dir?: string): Owner {
   self ??= {
     pid: process.pid,
@@ -67,9 +68,9 @@ export function thisOwner(dir?: string): Owner {
 }
 
 /**
- * Whether the owner is still at work on the state folder with this journal folder. One that holds its file lives, also in
- * another container. One without a file lives if its process does; from another container, or before a restart, that
- * cannot be known and it counts as dead.
+ * Whether the owner is still working on the state folder with this journal folder. A process that holds its file is
+ * alive, even in another container. Without a file, the process itself is checked; from another container, or from
+ * before a reboot, that is impossible and the owner counts as dead.
  */
 export function mayLive(owner: Owner, dir: string): boolean {
   const file = lifePath(dir, owner.life);
@@ -78,7 +79,7 @@ export function mayLive(owner: Owner, dir: string): boolean {
   return owner.space === thisOwner().space && isAlive(owner.pid, owner.ticks);
 }
 
-/** What anything else in its place says: nothing. */
+/** Anything else in the file's place counts as missing. */
 function stateOf(file: string): 'missing' | 'free' | 'held' {
   try {
     return lockState(file);
@@ -88,7 +89,7 @@ function stateOf(file: string): 'missing' | 'free' | 'held' {
   }
 }
 
-/** An owner as it was written to a file; null when the text is none. */
+/** An owner as it was written to a file. Null if the text is not an owner. */
 export function ownerIn(text: string): Owner | null {
   try {
     const value = JSON.parse(text) as Record<string, unknown> | null;
@@ -116,14 +117,14 @@ function lifePath(dir: string, life: unknown): string | null {
 
 const lives = new Map<string, { life: string; path: string }>();
 
-/** Locked until this process ends, and removed then. */
+/** Locked until this process ends, then removed. */
 function lifeIn(dir: string): string {
   const known = lives.get(dir);
   if (known !== undefined && existsSync(known.path)) return known.life;
   for (let tries = 0; tries < 10; tries++) {
     const life = randomBytes(8).toString('hex');
     const path = join(dir, `${life}.life`);
-    // Null: a sweep looks at it just now, and removes it.
+    // Null: a sweep is checking it right now, and removes it.
     if (lockFile(path, 'exclusive') === null) continue;
     if (lives.size === 0) process.on('exit', removeLives);
     lives.set(dir, { life, path });
@@ -136,14 +137,14 @@ function removeLives(): void {
   for (const { path } of lives.values()) unlinkQuietly(path);
 }
 
-/** Removes the files of processes that are dead. */
+/** Removes the files of dead processes. */
 export function sweepLives(dir: string): void {
   for (const name of namesIn(dir)) {
     if (!LIFE_FILE.test(name)) continue;
     try {
       removeUnlocked(join(dir, name));
     } catch {
-      // Not a lock file: nobody's, and left as it is.
+      // Not a lock file, so it is left unchanged.
     }
   }
 }

@@ -1,11 +1,11 @@
-/** How much of the disk runs take. A run's part of a segment that others share is reckoned by its entries. */
+/** Disk usage of runs. A run's part of a shared segment is estimated from its entries. */
 import { createCatalogue } from './index/catalogue.ts';
 import type { Index } from './index/index-db.ts';
 import type { Weights } from './index/runs-table.ts';
 import { diskBytes, newReport } from './journal/scan.ts';
 import type { StateDir } from './state-dir.ts';
 
-/** Brings the index to where it can say what every run takes; gives what it cannot keep of that. */
+/** Updates the index until it knows the size of every run. Returns the sizes that it cannot store. */
 export async function weigh(state: StateDir, index: Index): Promise<Weights> {
   await createCatalogue(state.journal, index).refresh(newReport());
   const averages: [string, number][] = [];

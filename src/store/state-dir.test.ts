@@ -67,7 +67,7 @@ describe('the state folder', () => {
     expect(resolveStateDir({ env, cwd: top })).toBe(join(top, '.tacho'));
   });
 
-  verifies('WA-1', 'of a user lies where programs of the platform keep their state', () => {
+  verifies('WA-1', 'of a user is where programs on the platform keep their state', () => {
     const home = homeFolder();
     const at = (env: Record<string, string>, platform: NodeJS.Platform) =>
       userStatePath(env, platform);
@@ -85,14 +85,14 @@ describe('the state folder', () => {
 
   verifies(
     ['ST-8', 'ST-9'],
-    'is not made of a folder that holds other things, which stays as it was',
+    'does not take over a folder with other files, which stays unchanged',
     () => {
       const path = testFolder();
       chmodSync(path, 0o755);
       mkdirSync(join(path, 'lost+found'));
       writeFileSync(join(path, 'precious.txt'), '');
       expect(() => openStateDir(path)).toThrow(
-        `${path}: holds other things and no records of tacho: choose another folder with --state-dir or TACHO_HOME`,
+        `${path}: contains other files and no records of tacho: choose another folder with --state-dir or TACHO_HOME`,
       );
       expect([readdirSync(path).sort(), modeOf(path)]).toEqual([
         ['lost+found', 'precious.txt'],
@@ -105,23 +105,27 @@ describe('the state folder', () => {
     },
   );
 
-  verifies('ST-8', 'is made for its owner only, and one that was open to others is closed', () => {
-    const path = join(testFolder(), 'deep', 'state');
-    const state = openStateDir(path);
-    expect(state).toEqual(stateDirAt(path));
-    const folders = [state.path, state.journal, state.spool, state.transcripts];
-    expect(folders.map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
-    expect(readFileSync(join(path, '.gitignore'), 'utf8')).toBe('*\n');
-    for (const folder of folders) chmodSync(folder, 0o755);
-    openStateDir(path);
-    expect(folders.map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
-  });
+  verifies(
+    'ST-8',
+    'is created for its owner only, and one that was open to others is closed',
+    () => {
+      const path = join(testFolder(), 'deep', 'state');
+      const state = openStateDir(path);
+      expect(state).toEqual(stateDirAt(path));
+      const folders = [state.path, state.journal, state.spool, state.transcripts];
+      expect(folders.map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
+      expect(readFileSync(join(path, '.gitignore'), 'utf8')).toBe('*\n');
+      for (const folder of folders) chmodSync(folder, 0o755);
+      openStateDir(path);
+      expect(folders.map(modeOf)).toEqual([0o700, 0o700, 0o700, 0o700]);
+    },
+  );
 
-  test('has a whole .gitignore or none, also where the first one could not be written', () => {
+  test('has a whole .gitignore or none, even if the first write failed', () => {
     const path = join(testFolder(), 'state');
     const module = join(import.meta.dirname, 'state-dir.ts');
     const text = `import { openStateDir } from ${JSON.stringify(module)}; openStateDir(${JSON.stringify(path)});`;
-    // Files can be made, and take no byte.
+    // Files can be created but not written.
     const limited = ['-c', 'ulimit -f 0; exec "$@"', 'sh', process.execPath];
     const child = spawnSync('sh', [...limited, '--input-type=module', '-e', text]);
     expect([child.status === 0, readdirSync(path).includes('journal')]).toEqual([false, true]);
@@ -132,7 +136,7 @@ describe('the state folder', () => {
 
   verifies(
     ['ST-8', 'ST-9'],
-    'is refused with its path where a link or a file stands in a place of its own',
+    'is refused with its path if a link or a file is in place of one of its folders',
     () => {
       const made = ['', 'journal', 'spool', 'transcripts'];
       const later = ['logs', 'archive', 'tmp', 'outbox', 'live', 'live/journal'];
@@ -160,7 +164,7 @@ describe('the state folder', () => {
   );
 
   verifies('ST-8', 'that belongs to another user is refused', () => {
-    // Only root can give a folder away; for others, root's own is the foreign one.
+    // Only root can give a folder away; for other users, root's own folder is the foreign one.
     let path = '/proc/1';
     if (process.getuid?.() === 0) {
       path = testFolder();
@@ -173,7 +177,7 @@ describe('the state folder', () => {
 describe('a spool', () => {
   verifies(
     'ST-8',
-    'has files for its owner only, under a name that no id from outside can choose',
+    'has files for its owner only, under a name that no foreign id can choose',
     () => {
       const state = openStateDir(join(testFolder(), 'state'));
       const spool = createSpool(state, RUN);
@@ -193,7 +197,7 @@ describe('a spool', () => {
     },
   );
 
-  test('is listed, read and removed; what is no spool is left alone', () => {
+  test('is listed, read and removed; anything else is left alone', () => {
     const state = openStateDir(join(testFolder(), 'state'));
     const later = createSpool(state, 'r_01m7ek9wbbpwgmptw6ebvv5a3n');
     const first = createSpool(state, RUN);
@@ -209,7 +213,7 @@ describe('a spool', () => {
     expect(listSpools(state)).toEqual([later]);
   });
 
-  verifies('ST-8', 'that is a link is removed, not what it points to', () => {
+  verifies('ST-8', 'that is a link is removed, not its target', () => {
     const folder = testFolder();
     const state = openStateDir(join(folder, 'state'));
     mkdirSync(join(folder, 'precious'));
@@ -220,7 +224,7 @@ describe('a spool', () => {
     expect(readFileSync(join(folder, 'precious', 'stdout'), 'utf8')).toBe('kept');
   });
 
-  test("knows its owner's life by pid and start time", () => {
+  test('knows by pid and start time whether its owner is alive', () => {
     const ticks = startTicks(process.pid);
     expect(isAlive(process.pid, ticks)).toBe(true);
     expect(isAlive(2 ** 30, null)).toBe(false);

@@ -1,4 +1,4 @@
-/** The state folder: where it lies, and that it is ours alone (ST-8, ST-9). */
+/** The state folder: where it is, and whether it is ours alone (ST-8, ST-9). */
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ELSEWHERE, orElsewhere, TachoError } from '../lib/errors.ts';
@@ -11,10 +11,10 @@ export { ownFolder } from './own-folder.ts';
 
 const STAGE = 'state';
 
-/** Absolute paths of what a state folder holds. */
+/** Absolute paths of the contents of a state folder. */
 export type StateDir = Readonly<ReturnType<typeof stateDirAt>>;
 
-/** The folder that commands use, and why. */
+/** The folder that commands use, and the reason. */
 export interface StatePlace {
   path: string;
   /** `project`: a `.tacho` folder here or above. `user`: the user's store. */
@@ -24,15 +24,15 @@ export interface StatePlace {
 interface Looking {
   flag?: string | null | undefined;
   env: Readonly<Record<string, string | undefined>>;
-  /** Default: that of the process. */
+  /** Default: the current folder of the process. */
   cwd?: string;
 }
 
 export const resolveStateDir = (options: Looking): string => findStateDir(options).path;
 
-/** Nothing is made or checked. */
+/** Creates and checks nothing. */
 export function findStateDir({ flag, env, cwd = process.cwd() }: Looking): StatePlace {
-  // An empty name is none: `--state-dir "$UNSET"` does not mean the folder we are in.
+  // An empty name is ignored: `--state-dir "$UNSET"` does not mean the current folder.
   if (flag) return { path: resolve(cwd, flag), source: 'flag' };
   if (env.TACHO_HOME) return { path: resolve(cwd, env.TACHO_HOME), source: 'environment' };
   const project = projectState(resolve(cwd));
@@ -42,7 +42,7 @@ export function findStateDir({ flag, env, cwd = process.cwd() }: Looking): State
 
 export const PROJECT_STATE = '.tacho';
 
-/** The nearest `.tacho` from `cwd` upwards. Above `cwd`, another user's does not count: anybody can make one in /tmp. */
+/** The nearest `.tacho` from `cwd` upwards. Above `cwd`, another user's is ignored: anyone can create one in /tmp. */
 function projectState(cwd: string): string | null {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const path = join(folder, PROJECT_STATE);
@@ -54,7 +54,7 @@ function projectState(cwd: string): string | null {
   }
 }
 
-/** Null: nothing is there, or it cannot be seen. */
+/** Null if nothing exists at the path, or it is not visible to us. */
 function statOf(path: string): Stats | null {
   try {
     return lstatSync(path);
@@ -63,7 +63,7 @@ function statOf(path: string): Stats | null {
   }
 }
 
-/** The paths alone; nothing is made or checked. */
+/** Only computes the paths; creates and checks nothing. */
 export function stateDirAt(path: string) {
   const root = resolve(path);
   return {
@@ -71,22 +71,25 @@ export function stateDirAt(path: string) {
     journal: join(root, 'journal'),
     spool: join(root, 'spool'),
     transcripts: join(root, 'transcripts'),
-    /** Made when a run writes a log. */
+    /** Created when a run writes a log. */
     logs: join(root, 'logs'),
-    /** Made when runs are archived. */
+    /** Created when runs are archived. */
     archive: join(root, 'archive'),
-    /** Files without names, of running processes; made when something is too large for memory. */
+    /** Unnamed files of running processes. Created when something is too large for memory. */
     tmp: join(root, 'tmp'),
     db: join(root, 'tacho.db'),
   };
 }
 
-/** Made when they are needed. One rule for all, the archive too: what they hold is written and deleted without asking. */
+/**
+ * Created on demand. One rule for all of them, including the archive: their contents are written and deleted without
+ * asking.
+ */
 const MADE_LATER = ['logs', 'archive', 'tmp', 'outbox', 'live', join('live', 'journal')];
 
 /**
- * Makes the folder where it is missing; refuses one that another user, or a link, could read or redirect. The same holds
- * for each folder in it.
+ * Creates the folder if it is missing. Refuses one that another user, or a link, could read or redirect; this applies
+ * to each folder in it too.
  */
 export function openStateDir(path: string): StateDir {
   const state = stateDirAt(path);
@@ -101,20 +104,20 @@ export function openStateDir(path: string): StateDir {
   return state;
 }
 
-/** Not a file in the way: it ends what needs the folder, and no recording. */
+/** Ignores a file in the way: it stops commands that need the folder, but no recording. */
 function isFolderOrLink(path: string): boolean {
   const found = statOf(path);
   return found !== null && (found.isSymbolicLink() || found.isDirectory());
 }
 
 /**
- * Names that a state folder may have before it has a journal: those that tacho makes, the facts about the user, and that of a
+ * Names that a state folder may contain before it has a journal: tacho's own, the facts about the user, and that of a
  * fresh volume.
  */
 const AT_THE_START =
   /^(?:spool|transcripts|tacho\.db.*|redaction\.key|mark|known|\.gitignore|lost\+found)$/;
 
-/** Whether there is a store to look at. A folder that cannot be opened counts, so that opening it reports why. */
+/** Whether there is a store to inspect. A folder that cannot be opened counts, so that opening it reports why. */
 export function hasState(path: string): boolean {
   if (statOf(path) === null) return false;
   try {
@@ -125,12 +128,12 @@ export function hasState(path: string): boolean {
   }
 }
 
-/** Closing the user's folder to others would make facts count that they may have written. */
+/** Making the user's folder private now would give credit to facts that others may have written. */
 function refuseShared(path: string): void {
   const found = statOf(path);
   if (process.getuid === undefined || path !== userStatePath() || !found?.isDirectory()) return;
   if (found.uid !== process.getuid() || (found.mode & 0o022) === 0) return;
-  const text = `${path}: others can write it: look into it, then run chmod 700, or ${ELSEWHERE}`;
+  const text = `${path}: others can write to it: check its contents, then run chmod 700, or ${ELSEWHERE}`;
   throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 
@@ -144,20 +147,20 @@ function ownRoot(path: string): void {
   }
 }
 
-/** A folder that is used for something else keeps its mode and stays without our files. */
+/** A folder that is used for something else keeps its mode and gets none of our files. */
 function refuseForeign(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  // What is no folder of ours, or not even readable, is for `ownFolder` to refuse or mend.
+  // A path that is not our folder, or not even readable, is refused or repaired by `ownFolder`.
   if (!found?.isDirectory() || (found.mode & 0o400) === 0) return;
   if (process.getuid !== undefined && found.uid !== process.getuid()) return;
   const names = readdirSync(path);
   if (names.includes('journal') || names.every((name) => AT_THE_START.test(name))) return;
-  const text = `${path}: holds other things and no records of tacho: ${ELSEWHERE}`;
+  const text = `${path}: contains other files and no records of tacho: ${ELSEWHERE}`;
   throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 
 function ignoreInGit(folder: string): void {
   const path = join(folder, '.gitignore');
-  // As a whole: an empty one, left by a kill, would hide nothing.
+  // Atomically: an empty file, left by a kill, would hide nothing.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) writeAtomic(path, '*\n', STAGE);
 }

@@ -18,7 +18,7 @@ import { hasState, openStateDir } from './state-dir.ts';
 import { adoptState, isOwnState } from './state-mark.ts';
 import { forget, isKnown, listFacts, remember, userStatePath } from './user-state.ts';
 
-/** The user's own state of one test. */
+/** The user's own state in one test. */
 function useUserState(folder = testFolder()): string {
   const { XDG_STATE_HOME: before } = process.env;
   process.env.XDG_STATE_HOME = folder;
@@ -36,7 +36,7 @@ const PLANTED = {
 };
 const KINDS = Object.keys(PLANTED) as (keyof typeof PLANTED)[];
 
-/** What a clone could bring: everything a state folder has, and something to act on. */
+/** A folder as a clone could bring it: everything a state folder has, and something to act on. */
 function planted(kind: keyof typeof PLANTED, folder = testFolder()): string {
   const state = join(folder, '.tacho');
   mkdirSync(join(state, 'journal'), { recursive: true });
@@ -58,7 +58,7 @@ describe('the mark of a state folder', () => {
   });
 
   for (const kind of KINDS)
-    test(`a folder made elsewhere with something in its ${kind} is not adopted by being used`, () => {
+    test(`a folder made elsewhere with something in its ${kind} is not adopted by use`, () => {
       useUserState();
       const state = planted(kind);
       openStateDir(state);
@@ -81,7 +81,7 @@ describe('the mark of a state folder', () => {
     ['its first use', openStateDir],
     ['tacho trust', adoptState],
   ] as const)
-    test(`the key that a folder made elsewhere brings is not used after ${how}`, () => {
+    test(`the key of a folder made elsewhere is not used after ${how}`, () => {
       useUserState();
       const state = planted('outbox');
       if (adopt === openStateDir) rmSync(join(state, 'outbox'), { recursive: true });
@@ -104,7 +104,7 @@ describe('the mark of a state folder', () => {
     expect(readFileSync(path)).toEqual(key);
   });
 
-  test('a planted mark, a mark behind a link and another folder in the place of a known one do not count', () => {
+  test('a planted mark, a mark behind a link and another folder in place of a known one are ignored', () => {
     useUserState();
     const folder = testFolder();
     const own = openStateDir(join(folder, 'own')).path;
@@ -122,7 +122,7 @@ describe('the mark of a state folder', () => {
     expect([elsewhere, linked, own].map(isOwnState)).toEqual([false, false, false]);
   });
 
-  test('a user whose own state cannot be written records all the same, and owns nothing', () => {
+  test('a user with an unwritable state can still record, and owns nothing', () => {
     const file = join(testFolder(), 'file');
     writeFileSync(file, '');
     useUserState(file);
@@ -134,7 +134,7 @@ describe('the mark of a state folder', () => {
 describe("the user's own state", () => {
   const FACT = { kind: 'config', path: '/r/tacho.yaml', key: 'k', notes: ['starts x'] } as const;
 
-  verifies('WA-1', "holds the user's store beside the facts, and is its own", () => {
+  verifies('WA-1', "contains the user's store beside the facts, and is the user's own", () => {
     useUserState();
     remember({ ...FACT, notes: [] });
     expect(hasState(userStatePath())).toBe(false);
@@ -143,11 +143,11 @@ describe("the user's own state", () => {
     expect([hasState(path), isOwnState(path), isKnown(FACT)]).toEqual([true, true, true]);
   });
 
-  test('is no store where others can write it: closing it would make their facts count', () => {
+  test('is not a store if others can write it: closing it would make their facts count', () => {
     useUserState();
     remember({ ...FACT, notes: [] });
     chmodSync(userStatePath(), 0o777);
-    expect(() => openStateDir(userStatePath())).toThrow('others can write it');
+    expect(() => openStateDir(userStatePath())).toThrow('others can write to it');
     chmodSync(userStatePath(), 0o755);
     openStateDir(userStatePath());
     expect(isKnown(FACT)).toBe(true);
@@ -166,7 +166,7 @@ describe("the user's own state", () => {
     expect([isKnown(FACT), listFacts()]).toEqual([false, []]);
   });
 
-  test('counts for nothing where others can write it', () => {
+  test('is ignored if others can write it', () => {
     useUserState();
     remember({ ...FACT, notes: [] });
     chmodSync(userStatePath(), 0o777);

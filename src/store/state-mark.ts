@@ -1,7 +1,7 @@
 /**
- * Whether a state folder is this user's own. A folder that came with a clone or an archive looks like one of ours; its mark,
- * a random text that is also in the user's own state, distinguishes them. Unfinished runs and outboxes are acted on only in
- * the user's own folders.
+ * Whether a state folder is this user's own. A folder that came with a clone or an archive looks like one of ours.
+ * Its mark, a random text that is also in the user's own state, distinguishes them. Unfinished runs and outboxes are
+ * acted on only in the user's own folders.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ const MARK = /^[0-9a-f]{32}$/;
 const MARK_BYTES = 32;
 
 const markPath = (folder: string) => join(folder, 'mark');
-/** Of the key under which redacted values are marked. */
+/** Path of the key for the marks of redacted values. */
 export const keyPath = (folder: string) => join(folder, 'redaction.key');
 
 function readMark(folder: string): string | null {
@@ -39,8 +39,8 @@ export function leftIn(folder: string): { spools: string[]; outboxes: string[] }
 }
 
 /**
- * Makes a folder the user's own where it has no spool, no outbox and no record, which may be of unfinished runs; nothing
- * changes in any other. Never fails: without a mark a folder can still record and be read.
+ * Makes a folder the user's own if it has no spool, no outbox and no record, which may belong to unfinished runs. Any
+ * other folder is left unchanged. Never fails: without a mark, a folder can still be written and read.
  */
 export function markState(folder: string): void {
   if (isOwnState(folder)) return;
@@ -51,10 +51,14 @@ export function markState(folder: string): void {
   if (spools.length + outboxes.length + records.length === 0) adoptState(folder);
 }
 
-/** Makes the folder the user's own, whatever lies in it; a key of before is known to others, and removed. False where the user's state or the folder cannot be written. */
+/**
+ * Makes the folder the user's own, whatever it contains. An existing key is known to others, so it is removed. False
+ * if the user's state or the folder cannot be written.
+ */
 export function adoptState(folder: string): boolean {
   const mark = randomBytes(MARK_BYTES / 2).toString('hex');
-  // In this order: of processes that adopt a new folder at once, none removes the key that another made after adopting it.
+  // In this order: if several processes adopt a new folder concurrently, none removes a key that another created
+  // afterwards.
   const foreign_key = existsSync(keyPath(folder)) && !isOwnState(folder);
   try {
     // Remembered first: whichever of two processes writes last, its mark is known.

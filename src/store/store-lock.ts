@@ -1,16 +1,16 @@
-/** One command at a time changes what is stored: rm, gc, reindex, import, restore. Runs are recorded beside them. */
+/** One command at a time changes the store: rm, gc, reindex, import, restore. Runs are recorded concurrently. */
 import { join } from 'node:path';
 import { type LockOptions, takeLock, waitForLock } from './lock.ts';
 import type { StateDir } from './state-dir.ts';
 
 export interface StoreLockOptions extends LockOptions {
-  /** Called once when it has to wait. */
+  /** Called once if it has to wait. */
   say?: ((text: string) => void) | undefined;
 }
 
 const lockPath = (state: StateDir) => join(state.path, 'store.lock');
 
-/** Resolves with the function that releases it; waits a moment while another command has it, then refuses. */
+/** Resolves with the function that releases the lock. Waits a moment while another command holds it, then refuses. */
 export function lockStore(state: StateDir, options: StoreLockOptions): Promise<() => void> {
   const { force, say } = options;
   const use = `the store in ${state.path}`;

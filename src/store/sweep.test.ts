@@ -24,12 +24,12 @@ import { sweepTemporary } from './temporary.ts';
 
 const DEAD = 2 ** 22 + 1;
 
-test('files in the making of dead processes are removed, others stay', () => {
+test('unfinished files of dead processes are removed, others stay', () => {
   const folder = testFolder();
   const names = {
     dead: join('transcripts', 'demo', `.r_1.json.${DEAD}-812.55.tmp`),
     'dead, in the root': `.mark.${DEAD}-3.tmp`,
-    // In a container the same few numbers are given again and again.
+    // In a container the same few pids are reused all the time.
     'of an earlier process': join('transcripts', 'demo', `.r_3.json.${process.pid}-812.5.tmp`),
     alive: join('transcripts', 'demo', `.r_2.json.${process.pid}-812.5.tmp`),
     'too new': join('logs', 'demo', `.r_1.jsonl.${DEAD}-812.5.tmp`),
@@ -57,7 +57,7 @@ test('files in the making of dead processes are removed, others stay', () => {
   sweepUnfinished(join(folder, 'nothing'));
 });
 
-test('when a process started is known', async () => {
+test('the start time of a process is known', async () => {
   const child = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60_000)']);
   await once(child, 'spawn');
   const started = startMs(child.pid as number) ?? 0;
@@ -67,7 +67,7 @@ test('when a process started is known', async () => {
   expect(startMs(child.pid as number)).toBeNull();
 });
 
-test('the name of a file in the making says who makes it', () => {
+test('the name of an unfinished file names its writer', () => {
   const folder = testFolder();
   const file = startPrivate(join(folder, 'a.json'), 'test');
   expect(readdirSync(folder).map(makerOf)).toEqual([process.pid]);
@@ -89,7 +89,7 @@ test('lock files of dead processes and of older versions are removed, a lock tha
   writeFileSync(at('gc.lock'), JSON.stringify({ pid: DEAD, ticks: 1, space: null }));
   const outbox = `out-${'0'.repeat(26)}.jsonl.lock`;
   writeFileSync(at('outbox', `${outbox}.0123456789ab`), 'x');
-  // As a kill leaves them: the lock has ended, its files are there.
+  // As after a kill: the lock has ended, but its files exist.
   writeFileSync(at('outbox', outbox), '');
   const holder = { pid: DEAD, host: hostname(), command: 'tacho run', since_ms: 1 };
   writeFileSync(at('outbox', `${outbox}.holder`), JSON.stringify(holder));
@@ -106,32 +106,28 @@ test('lock files of dead processes and of older versions are removed, a lock tha
   release?.();
 });
 
-/** Names like those that tacho makes; the owner of one is dead. */
+/** Names like those that tacho creates. The owner of one is dead. */
 const OTHERS = ['Cargo.lock', 'empty.lock', 'gc.lock', 'store.lock', 'store.lock.0123456789ab'];
 const SPILL = 'spill-1-1-0123456789ab';
 const LIFE = '0123456789abcdef.life';
 
-verifies(
-  'ST-8',
-  'files of others in a state folder are kept, whatever their names end with',
-  () => {
-    const state = openStateDir(join(testFolder(), 'state'));
-    const others = [
-      'Cargo.lock',
-      'empty.lock',
-      'yarn.lock.0123456789ab',
-      'a.lock.of-1',
-      'a.lock.try-1',
-    ];
-    for (const name of [...others, 'store.lock'])
-      writeFileSync(join(state.path, name), name === 'empty.lock' ? '' : 'important');
-    sweepLeftovers(state);
-    expect(readdirSync(state.path)).toEqual(expect.arrayContaining([...others, 'store.lock']));
-  },
-);
+verifies('ST-8', 'foreign files in a state folder are kept, whatever their suffix', () => {
+  const state = openStateDir(join(testFolder(), 'state'));
+  const others = [
+    'Cargo.lock',
+    'empty.lock',
+    'yarn.lock.0123456789ab',
+    'a.lock.of-1',
+    'a.lock.try-1',
+  ];
+  for (const name of [...others, 'store.lock'])
+    writeFileSync(join(state.path, name), name === 'empty.lock' ? '' : 'important');
+  sweepLeftovers(state);
+  expect(readdirSync(state.path)).toEqual(expect.arrayContaining([...others, 'store.lock']));
+});
 
 for (const place of ['live', join('live', 'journal'), 'outbox', 'tmp', 'spool'])
-  verifies('ST-8', `no file is swept through a link in the place of ${place}`, () => {
+  verifies('ST-8', `no file is swept through a link in place of ${place}`, () => {
     const folder = testFolder();
     const state = openStateDir(join(folder, 'state'));
     const elsewhere = join(folder, 'elsewhere');
@@ -150,9 +146,9 @@ for (const place of ['live', join('live', 'journal'), 'outbox', 'tmp', 'spool'])
     expect(files()).toEqual(before);
   });
 
-verifies('ST-5', 'other copies of the index go with the next removal of runs', () => {
+verifies('ST-5', 'other copies of the index are removed with the next removal of runs', () => {
   const state = openStateDir(join(testFolder(), 'state'));
-  // Of a reindex that was killed, and of a removal that was killed after the index was found damaged.
+  // Left by a killed reindex, and by a removal that was killed after the index was found damaged.
   for (const copy of ['.new-0123456789ab', '.broken-2026-01-02T03-04-05-000Z'])
     for (const end of ['', '-wal', '-shm']) writeFileSync(`${state.db}${copy}${end}`, 'said');
   writeFileSync(state.db, '');
@@ -167,7 +163,7 @@ test('the files of dead writers of both journals are removed, those of others st
   const folders = [state.journal, join(state.path, 'live', 'journal')];
   for (const folder of folders) {
     mkdirSync(folder, { recursive: true });
-    // As a kill leaves it: the lock has ended, its file is there.
+    // As after a kill: the lock has ended, but its file exists.
     writeFileSync(join(folder, '0123456789abcdef.life'), '');
     writeFileSync(join(folder, 'note.life'), '');
   }

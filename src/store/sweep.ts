@@ -1,4 +1,4 @@
-/** Files that killed commands left in a state folder, by their names. */
+/** Removes files that killed commands left in a state folder, recognised by their names. */
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -11,27 +11,27 @@ import { sweepRemoved } from './spool/spool.ts';
 import type { StateDir } from './state-dir.ts';
 
 /**
- * The locks that tacho makes in a state folder, and the one that gc had before it shared the store's. Behind the name: the
- * note of its holder; or what versions before kernel locks left and never used again, and what a try to lock left.
+ * The locks that tacho creates in a state folder, and the former lock of gc. Possible suffixes: the note of its
+ * holder, unused files of versions before kernel locks, and files of an attempt to lock.
  */
 const LOCK =
   /^((?:store|gc|redaction\.key|collector(?:\.sock)?|out-[0-9a-hjkmnp-tv-z]{26}\.jsonl)\.lock)(?:\.holder|(\.(?:[0-9a-f]{12}|of-.*|try-\d+)))?$/;
 
-/** Removes the files of a lock that a dead process had. */
+/** Removes the files of a dead process's lock. */
 function sweepLock(path: string): void {
   const holder = holderOf(path);
   if (holder !== null && (holder.host !== hostname() || isAlive(holder.pid, null))) return;
   try {
     takeLock(path)?.();
   } catch {
-    // Not a lock file of ours: left as it is.
+    // Not a lock file of ours: left unchanged.
   }
 }
 
-/** Of the index that a reindex makes, behind the name of the one it will replace. */
+/** Suffix of an index that a reindex is building, after the name of the one it will replace. */
 export const SCRATCH = '.new-';
 
-/** What a reindex made, also one that was killed: it holds rows of runs. Under the store lock. */
+/** Removes indexes built by a reindex, also by a killed one: they contain rows of runs. Under the store lock. */
 export function sweepScratch(state: StateDir): void {
   removeBeside(state.db, SCRATCH);
 }
@@ -48,17 +48,17 @@ export function sweepLeftovers(state: StateDir): void {
   sweepLives(join(state.path, 'live', 'journal'));
   sweepRemoved(state);
   sweepScratch(state);
-  // It may hold rows of runs that a killed command deleted, and nothing that the journal lacks.
+  // It may contain rows of runs that a killed command deleted, and nothing that the journal lacks.
   removeBeside(state.db, ASIDE);
   sweepUnfinished(state.path);
 }
 
-/** The deepest are those of a run's spool and of an agent's transcripts. */
+/** The deepest folders are those of a run's spool and of an agent's transcripts. */
 const DEPTH = 2;
 
 /**
- * Removes files in the making of dead processes: they may hold what was said in a run. A process of another container
- * cannot be seen, so one that was written lately stays.
+ * Removes unfinished files of dead processes: they may contain the content of a run. A process in another container
+ * is not visible, so a recently written file stays.
  */
 export function sweepUnfinished(folder: string, now_ms = Date.now(), depth = DEPTH): void {
   for (const entry of entriesIn(folder)) {
@@ -72,10 +72,10 @@ export function sweepUnfinished(folder: string, now_ms = Date.now(), depth = DEP
   }
 }
 
-/** How far the start of a process and the time of a file may be off. */
+/** Tolerance between the start time of a process and the time of a file. */
 const SLACK_MS = 2_000;
 
-/** Another process may have the number of the maker now: one that has started after the file was written. */
+/** Another process may have the writer's pid now: one that started after the file was written. */
 function isAbandoned(path: string, pid: number, now_ms: number): boolean {
   const written_ms = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now_ms;
   const age_ms = now_ms - written_ms;

@@ -17,7 +17,7 @@ test('a temporary file has no name and can be written and read', () => {
   file.remove();
 });
 
-test('files of dead processes are swept, those of living ones and of others are not', () => {
+test('files of dead processes are swept; those of live processes and foreign files are not', () => {
   const folder = testFolder();
   const { pid, ticks } = thisOwner();
   const own = `spill-${pid}-${ticks ?? 0}-0123456789ab`;

@@ -1,6 +1,6 @@
 /**
- * Files for as long as a process needs them, in a folder of the state folder. Contract: a file loses its name as soon as
- * it is open, so that the system frees it with the process; where an open file cannot be removed, the next sweep does.
+ * Temporary files of a process, in a folder of the state folder. Contract: a file loses its name as soon as it is
+ * open, so that the system frees it with the process. If an open file cannot be removed, the next sweep removes it.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { namesIn, unlinkQuietly } from './files.ts';
 import { isAlive, thisOwner } from './owner.ts';
 import { ownFolder } from './state-dir.ts';
 
-/** `fd`: to write and read; `remove` is called after `fd` is closed. */
+/** `fd`: for writing and reading. Call `remove` after closing `fd`. */
 export type TemporaryFile = ReturnType<typeof openTemporary>;
 
-/** Names the process that made the file. */
+/** Names the process that created the file. */
 const NAME = /^spill-(\d+)-(\d+)-[0-9a-f]{12}$/;
 
 export function openTemporary(folder: string) {
@@ -35,7 +35,7 @@ export function openTemporary(folder: string) {
   }
 }
 
-/** Removes files of dead processes: one that was killed between making a file and taking its name away, or any on Windows. */
+/** Removes files of dead processes: those killed between creating and unlinking a file, and on Windows all of them. */
 export function sweepTemporary(folder: string): void {
   for (const name of namesIn(folder)) {
     const [, pid, ticks] = NAME.exec(name) ?? [];

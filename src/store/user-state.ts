@@ -1,7 +1,7 @@
 /**
- * What this user has agreed to and what tacho made for this user, kept in a folder of the user's own: no repository and no
- * archive can bring it along. Every fact is one file, named by the hash of its parts; a fact is known or it is not, so
- * that several processes can add facts at once.
+ * The user's consents and the facts that tacho recorded for this user, kept in the user's own folder: no repository
+ * and no archive can bring it along. Every fact is one file, named by the hash of its parts. A fact is either known
+ * or not, so several processes can add facts concurrently.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync } from 'node:fs';
@@ -32,20 +32,20 @@ type FactId = Omit<Fact, 'notes'>;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Where programs of a platform keep the state of a user, if not in `~/.local/state`. */
+/** The folder for the state of a user's programs on a platform, if not `~/.local/state`. */
 const USUAL_PLACES: Readonly<Record<string, (env: Env) => string>> = {
   darwin: () => join(homeFolder(), 'Library', 'Application Support'),
   win32: ({ LOCALAPPDATA: given = '' }) =>
     isAbsolute(given) ? given : join(homeFolder(), 'AppData', 'Local'),
 };
 
-/** The user's store, and the facts about this user: `$XDG_STATE_HOME/tacho`, else the usual place of the platform. */
+/** The user's store, and the facts about this user: `$XDG_STATE_HOME/tacho`, or the usual place on the platform. */
 export function userStatePath(
   env: Env = process.env,
   platform: NodeJS.Platform = process.platform,
 ): string {
   const { XDG_STATE_HOME: given = '' } = env;
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   if (isAbsolute(given)) return join(given, 'tacho');
   return join(own(USUAL_PLACES, platform)?.(env) ?? join(homeFolder(), '.local', 'state'), 'tacho');
 }
@@ -57,12 +57,12 @@ const factsPath = () => join(userStatePath(), 'known');
 const fileOf = ({ kind, path, key }: FactId) =>
   join(factsPath(), `${hashOf(JSON.stringify([kind, path, key]))}.json`);
 
-/** False where the user's folder cannot be written, or is not the user's alone. */
+/** False if the user's folder cannot be written, or is not the user's alone. */
 export function remember(fact: Fact): boolean {
   try {
     if (isKnown(fact)) return true;
     for (const folder of [userStatePath(), factsPath()]) {
-      // One that others could write may hold facts of theirs; closing it to them would make those count.
+      // A folder that others could write may contain their facts; making it private now would give credit to those.
       if (existsSync(folder) && !isOurAlone(folder)) return false;
       ownFolder(folder, true);
     }
@@ -84,7 +84,7 @@ export function forget(id: FactId): void {
   unlinkQuietly(fileOf(id));
 }
 
-/** All facts that can be read, by path. */
+/** All readable facts, by path. */
 export function listFacts(): Fact[] {
   if (!isOurAlone(userStatePath()) || !isOurAlone(factsPath())) return [];
   return readdirSync(factsPath())
@@ -112,7 +112,7 @@ function readFact(path: string): Fact | null {
   }
 }
 
-/** Temporary state folders come and go: facts about paths that are gone are removed when there are too many. */
+/** Temporary state folders come and go: when there are too many facts, those about missing paths are removed. */
 function pruneFacts(): void {
   if (readdirSync(factsPath()).length <= STORE_LIMITS.user_facts_max) return;
   for (const fact of listFacts()) if (!existsSync(fact.path)) forget(fact);

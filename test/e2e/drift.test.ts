@@ -129,7 +129,7 @@ verifies(
           ...at(null),
         },
         { code: 'gone_field', what: 'result/success: total_cost_usd', ...at(null) },
-        { code: 'bad_line', what: 'a line that is no JSON record', ...at(4) },
+        { code: 'bad_line', what: 'a line that is not a JSON record', ...at(4) },
       ],
       left_out: 0,
     });
@@ -139,7 +139,7 @@ verifies(
         'new     1 × assistant: fällig (first: line 2)',
         'gone    1 × assistant: message<message>.usage.output_tokens',
         'gone    1 × result/success: total_cost_usd',
-        'bad     1 × a line that is no JSON record (first: line 4)',
+        'bad     1 × a line that is not a JSON record (first: line 4)',
         '',
       ].join('\n'),
     );

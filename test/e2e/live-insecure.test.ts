@@ -97,7 +97,7 @@ test('--insecure allows it with one line, and what is left for later records the
   const input = '{"type":"session_start","data":{"agent":"x"}}\n';
   for (const args of commands(`tcp://0.0.0.0:${port}`, '--insecure')) {
     const { stderr } = await place.tacho(args, { input });
-    const line = `warning: the token and all messages go to 0.0.0.0:${port} unencrypted\n`;
+    const line = `warning: the token and all messages are sent to 0.0.0.0:${port} unencrypted\n`;
     expect(stderr.split(line), args[0]).toHaveLength(2);
   }
   expect(text()).toContain(TOKEN);

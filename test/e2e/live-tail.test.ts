@@ -82,7 +82,7 @@ verifies(
     const result = await watching.done;
     expect(result.stdout).toBe(`${stored.join('\n')}\n`);
     expect(result.code).toBe(0);
-    expect(result.stderr).toContain('trying again');
+    expect(result.stderr).toContain('reconnecting');
     const hello = seen.find(({ type }) => type === 'handshake_request');
     expect(hello?.data).toMatchObject({ version: '1.0', role: 'client', token: null });
   },

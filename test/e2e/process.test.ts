@@ -177,10 +177,10 @@ test('a file without the x bit, a folder, and a script without its interpreter a
   const code = 'agent_not_executable';
   expect(found).toEqual([
     { code, message: `${flat} is not executable: chmod +x it`, pid: null, exit: never },
-    { code, message: `${folder} is a folder, no program`, pid: null, exit: never },
+    { code, message: `${folder} is a folder, not a program`, pid: null, exit: never },
     {
       code,
-      message: `cannot start ${script}: the interpreter its first line names is missing`,
+      message: `cannot start ${script}: the interpreter in its first line is missing`,
       pid: null,
       exit: never,
     },
@@ -217,7 +217,7 @@ test('arguments that are too long or hold a NUL fail with a message that does no
   expect(tooLong.message?.length).toBeLessThan(500);
   const nul = await failure(spawnAgent(toy('tells-what-it-got', ['sec\0ret'])));
   expect(nul.code).toBe('spawn_failed');
-  expect(nul.message).toMatch(/holds a NUL character$/);
+  expect(nul.message).toMatch(/contains a NUL character$/);
 });
 
 test('a spool file that is missing, a link or a folder is refused and nothing is started', async () => {

@@ -209,7 +209,7 @@ test('a line that was torn by a truncation is in the problem, with its size', as
   expect(problems.find(({ code }) => code === 'spool_truncated')).toMatchObject({
     bytes: 13,
     excerpt: '{"type":"half',
-    detail: expect.stringContaining('what had not been read is lost'),
+    detail: expect.stringContaining('unread bytes are lost'),
   });
   expect(calls).toBe(6);
 });

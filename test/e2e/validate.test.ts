@@ -313,7 +313,7 @@ verifies(
     const undrawn = await place.tacho(['review', 'accept', 's1', '1']);
     expect(undrawn).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('not one of those drawn'),
+      stderr: expect.stringContaining('is not in the sample'),
     });
     const list = (await place.tacho(['review', '--list'])).stdout;
     const when = '2026-\\S+ \\S+ \\S+  message_stop';

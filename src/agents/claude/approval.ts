@@ -1,4 +1,4 @@
-/** What the CLI does without asking, and where it refuses to start. Checked with 2.1.325. Pure. */
+/** Permissions: the actions that the CLI takes without asking, and a start that it refuses. Checked with 2.1.325. Pure. */
 import type { LaunchSetting } from '../../model/agent.ts';
 
 export const approval = {

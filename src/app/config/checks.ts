@@ -11,7 +11,7 @@ export const isFailOn = (word: string): word is FailOn =>
 
 /** A number with a unit, in a text. */
 export interface Measure {
-  /** What it must be, for a message. */
+  /** Describes a valid value, for messages. */
   like: string;
   /** Null: it is none. */
   parse(value: unknown): number | null;

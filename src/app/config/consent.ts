@@ -20,7 +20,7 @@ export interface Asking {
   sha256: string;
   /** Everything the file asks for. */
   effects: string[];
-  /** What of it this command uses; default: everything. */
+  /** The part that this command uses; default: everything. */
   used?: string[];
 }
 
@@ -82,7 +82,7 @@ function askFor(asking: Asking, consenting: Consenting): void {
 export const words = (list: readonly string[]) =>
   list.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
 
-/** What applies of a table of effects. */
+/** The effects of a table that apply. */
 function parts<T>(table: Readonly<Record<string, (of: T) => string | false>>, of: T): string {
   const all = Object.values(table).map((effect) => effect(of));
   return all.filter((effect) => effect !== false).join(', ');

@@ -31,8 +31,8 @@ export const linked = (path: string) =>
 
 /**
  * The nearest `tacho.yaml` from `cwd` upwards; null when there is none. The search ends at the top of the repository, at the
- * home folder, and at a folder that others can write. A file there is refused in `cwd` itself; above it, `say` is told
- * that it is ignored.
+ * home folder, and at a folder that others can write. A file there is refused in `cwd` itself; above it, `say` gets
+ * a warning that it is ignored.
  */
 export function findConfig(cwd: string, say: (text: string) => void = () => {}): string | null {
   const work = realpathSync(cwd);

@@ -16,7 +16,7 @@ export const LOG_FIELDS = {
 
 export interface TargetLog {
   stream_log: StreamLog | undefined;
-  /** What is to be said of the target before it is used. */
+  /** Warnings about the target, before it is used. */
   warnings: string[];
 }
 

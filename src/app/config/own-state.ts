@@ -1,4 +1,4 @@
-/** Whether tacho may act on what lies in a state folder: only in the user's own, and only towards places the user named. */
+/** Whether tacho may act on the content of a state folder: only in the user's own, and only towards places the user named. */
 import { existsSync, realpathSync } from 'node:fs';
 import type { OutboxTarget } from '../../store/outbox/lines.ts';
 import { isOwnState } from '../../store/state-mark.ts';

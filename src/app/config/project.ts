@@ -1,4 +1,4 @@
-/** What belongs to the project of a file: a file may name others of it without consent. */
+/** The files of a project: a file may name others of its project without consent. */
 import { existsSync, lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { homeFolder } from '../../lib/home.ts';

@@ -1,4 +1,4 @@
-/** What a collector's board keeps of a backlog: messages that are late, and nothing else. */
+/** A backlog on a collector's board: messages that are late, and nothing else. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';

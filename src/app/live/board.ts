@@ -1,6 +1,6 @@
 /**
  * The collector's board (CF-4): what the rules have counted so far, overall and by session, and the failing messages whole.
- * Contract: never throws and never holds up the collector for long; what it cannot write is said on the board.
+ * Contract: never throws and never holds up the collector for long; the board reports what it cannot write.
  */
 import { Judge } from '../../conformance/judge.ts';
 import type { Failure, Report, RuleInfo, StreamLine } from '../../conformance/types.ts';
@@ -40,7 +40,7 @@ export interface BoardState {
 }
 
 /** Failures of one message are reported together. */
-interface Told {
+interface Broken {
   rule: string;
   why: string;
 }
@@ -78,8 +78,8 @@ class Throttled {
 }
 
 export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
-  const told: Told[] = [];
-  const onFailure = ({ id }: RuleInfo, { why }: Failure) => void told.push({ rule: id, why });
+  const broken: Broken[] = [];
+  const onFailure = ({ id }: RuleInfo, { why }: Failure) => void broken.push({ rule: id, why });
   const judge = new Judge({ live: true, onFailure });
   const sessions = new SessionBoards(judge);
   const log = createFailingLog(paths.failing);
@@ -116,7 +116,7 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
 
   function push({ fault, message, text }: ReadMessage, received_ms: number | null, sender: string) {
     lines += 1;
-    told.length = 0;
+    broken.length = 0;
     judge.push({ line: lines, text, fault, message, received_ms, sender } as StreamLine);
     writing.soon();
   }
@@ -126,15 +126,19 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
     take(read: ReadMessage, { received_ms, connection }: Arrival): void {
       const now_ms = received_ms ?? clock.now();
       push(read, received_ms, connection ?? '');
-      const session = sessions.count(read, now_ms, told);
-      if (told.length === 0) return;
-      if (session !== null && isOnlyLate(told, delayOf(read, now_ms)) && isMany(session, told)) {
+      const session = sessions.count(read, now_ms, broken);
+      if (broken.length === 0) return;
+      if (
+        session !== null &&
+        isOnlyLate(broken, delayOf(read, now_ms)) &&
+        isMany(session, broken)
+      ) {
         const { seq } = read.message as { seq: number };
         log.addLate(connection, session.session_id, seq);
         return;
       }
       const received_at = new Date(now_ms).toISOString();
-      log.add({ received_at, connection, failed: told }, withoutToken(read));
+      log.add({ received_at, connection, failed: broken }, withoutToken(read));
     },
     /** A message that the collector sent: acknowledgements, answers, handshakes. */
     sent: (text: string) => push(readText(text), null, ''),
@@ -159,7 +163,7 @@ const delayOf = ({ fault, message }: ReadMessage, now_ms: number) =>
   fault === null ? now_ms - (isoTime(message.timestamp) ?? now_ms) : 0;
 
 /** The session has failed the same rule more often than is kept whole. */
-const isMany = ({ failed }: SessionBoard, [first]: readonly Told[]) =>
+const isMany = ({ failed }: SessionBoard, [first]: readonly Broken[]) =>
   (failed[first?.rule ?? ''] ?? 0) > APP_LIMITS.late_whole_max;
 
 /** As many sessions as may be open, of which those used last are listed; of the others only the sums are known. */
@@ -182,14 +186,14 @@ class SessionBoards {
   }
 
   /** Null: the message is of no session. */
-  count(read: ReadMessage, received_ms: number, told: readonly Told[]): SessionBoard | null {
+  count(read: ReadMessage, received_ms: number, broken: readonly Broken[]): SessionBoard | null {
     const id = read.message?.session_id;
     if (typeof id !== 'string' || id === '') return null;
     const session = this.#of(id);
     session.messages += 1;
     if (read.fault !== null) session.faulty += 1;
     session.last_ms = received_ms;
-    for (const { rule } of told) session.failed[rule] = (session.failed[rule] ?? 0) + 1;
+    for (const { rule } of broken) session.failed[rule] = (session.failed[rule] ?? 0) + 1;
     return session;
   }
 
@@ -214,7 +218,7 @@ class SessionBoards {
 
 const HIDDEN = '[REDACTED:token]';
 
-/** What is kept of a line: all of it, but for the token of a handshake. */
+/** The line without the token of a handshake. */
 function withoutToken({ message, text }: ReadMessage): string {
   if (message === null)
     return text.includes('handshake_request')

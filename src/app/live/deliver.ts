@@ -1,4 +1,4 @@
-/** What a killed or cut-off sender left in the outbox is delivered by the next tacho (LP-8). */
+/** Delivers the messages that a killed or interrupted sender left in the outbox (LP-8). */
 
 import { systemClock } from '../../lib/clock.ts';
 import { plural } from '../../lib/figures.ts';
@@ -75,7 +75,7 @@ async function deliverAll(state_dir: string, work: Work, options: DeliverOptions
         for (const outbox of group) giveBack(outbox, work);
         return;
       }
-      // Nobody there: the others are given back too, or whoever goes on with one of them could not have it.
+      // No collector answers: all are released, so that another process can continue them.
       let away = false;
       for (const outbox of group) {
         if (work.signal.aborted || away) giveBack(outbox, work);
@@ -107,7 +107,7 @@ function announced(state_dir: string, group: Outbox[], { target, say }: DeliverO
   return false;
 }
 
-/** Those with nothing to do are given back at once; where nobody goes on with one for long, it goes. */
+/** Outboxes with nothing to deliver are released at once, and removed when nobody has continued them for long. */
 function wanted(outbox: Outbox, except: string | undefined): boolean {
   const nothing = outbox.acked >= outbox.last_seq && !outbox.ended;
   // Our own standard streams are not where it was to go.

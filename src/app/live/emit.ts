@@ -108,7 +108,7 @@ class Emitter {
   async #pass(message: WireMessage, text: string | null): Promise<string | null> {
     const { session_id, seq } = message as { session_id: string; seq: number };
     const track = await this.#track(session_id, seq);
-    // What is held back of a text comes before the end, which then has another number.
+    // Text that is held back comes before the end, which then has another number.
     if (message.type === 'session_end') this.#sayHeld(track);
     if (seq !== track.out.next_seq) return wrongSeq(track, seq);
     const data = this.#options.redaction?.data(message.data as Record<string, unknown>);

@@ -1,6 +1,6 @@
 /**
  * The log of messages that failed a rule, whole, for inspection; over its limit the older half goes (CF-4). Late messages
- * are the exception: after an outage every one is, so beyond the first few of a session a line gives how many there are, and
+ * are the exception: after an outage every one is, so beyond the first few of a session one line counts the others, and
  * the first and last `seq`. Those that arrived before they happened are not late: they are kept whole.
  */
 import { closeSync, fstatSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What the live protocol keeps in the state folder. */
+/** Paths of the live protocol in the state folder. */
 import { join, resolve } from 'node:path';
 
 export type LivePaths = ReturnType<typeof livePaths>;
@@ -10,13 +10,13 @@ export function livePaths(state_dir: string) {
     /** A state folder of its own: the collector's journal and index, apart from the runs'. */
     dir,
     socket: join(dir, 'collector.sock'),
-    /** What senders could not deliver yet. */
+    /** Messages that senders could not deliver yet. */
     outbox: join(root, 'outbox'),
     /** Messages that failed a rule, whole. */
     failing: join(dir, 'failing.jsonl'),
     /** The collector's counters, written again and again while it works. */
     board: join(dir, 'board.json'),
-    /** What people said of the sampled messages. */
+    /** Verdicts on the sampled messages. */
     review: join(dir, 'review.jsonl'),
   };
 }

@@ -1,4 +1,4 @@
-/** The live session of a run whose tacho was killed, finished from the run's events after what is in the outbox already. */
+/** Finishes the live session of a run after its tacho was killed: from the run's events, after the messages in the outbox. */
 import { numbered } from '../../live/protocol/compose.ts';
 import type { Event } from '../../model/event.ts';
 import type { LiveMessage } from '../../model/live.ts';

@@ -24,7 +24,7 @@ export interface Sampled {
   seq: number;
   /** The line as it was received. */
   text: string;
-  /** What a person said of it; null: nobody looked yet. */
+  /** The verdict of a person; null: not reviewed yet. */
   review: Review | null;
 }
 
@@ -52,7 +52,7 @@ function reviewOf(line: string): Review | null {
   }
 }
 
-/** What was said, by message; the last word counts. */
+/** Verdicts by message; the last one counts. */
 function readReviews(path: string): Map<string, Review> {
   const reviews = new Map<string, Review>();
   if (!existsSync(path)) return reviews;
@@ -94,7 +94,7 @@ export async function reviewTally(
   return tally;
 }
 
-/** Refuses what was not drawn: the sample is not the reviewer's to choose. */
+/** Refuses messages outside the sample: reviewers do not choose it. */
 export async function findSampled(
   state_dir: string,
   session_id: string,
@@ -103,11 +103,11 @@ export async function findSampled(
   if (isSampled(session_id, seq))
     for await (const sampled of sampledMessages(state_dir, session_id))
       if (sampled.seq === seq) return sampled;
-  const text = `number ${seq} of ${session_id} is not one of those drawn: see tacho review --list`;
+  const text = `number ${seq} of ${session_id} is not in the sample: see tacho review --list`;
   throw new TachoError('not_found', text, { stage: STAGE });
 }
 
-/** Appends one word on one message; an earlier one on the same stays in the file and counts no more. */
+/** Appends a verdict. Earlier verdicts on the same message stay in the file and no longer count. */
 export function saveReview(state_dir: string, review: Review): void {
   const { dir, review: path } = livePaths(state_dir);
   ownFolder(dir, false);

@@ -1,4 +1,4 @@
-/** A sender with its outboxes: what a session says is on disk first, then on its way (LP-8). */
+/** A sender with its outboxes: messages are written to disk first, then sent (LP-8). */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -24,7 +24,7 @@ import { APP_LIMITS } from '../limits.ts';
 export interface LiveSenderOptions {
   url: string;
   token_file?: string | null | undefined;
-  /** The token itself, where it lies in no file: what is left in the outbox then waits for one who knows it. */
+  /** The token itself, instead of a file. Messages left in the outbox then wait for a sender that has the token. */
   token?: string | null | undefined;
   /** A file with certificates that vouch for the collector's. */
   ca?: string | null | undefined;
@@ -33,7 +33,7 @@ export interface LiveSenderOptions {
   clock?: Clock | undefined;
   random?: RandomSource | undefined;
   times?: Partial<SenderTimes> | undefined;
-  /** What becomes of `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
+  /** Handles `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
   onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
   /** Lost connections, clocks that differ, refusals. */
   onNotice?: ((notice: Notice) => void) | undefined;
@@ -97,7 +97,7 @@ export class LiveSender {
     return (await this.#sender.where(session_id, APP_LIMITS.live_where_ms)) ?? 1;
   }
 
-  /** Waits while more lies in the outboxes than a collector that is there has yet to take. */
+  /** Waits while the outboxes are full and a connected collector is taking messages. */
   async room(): Promise<void> {
     for (const { outbox, sender } of this.sessions)
       while (outbox.bytes > APP_LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
@@ -106,7 +106,7 @@ export class LiveSender {
       }
   }
 
-  /** One that was left. */
+  /** A session that another process left. */
   adopt(outbox: Outbox): OutSession {
     const session = new OutSession(outbox, this.#sender.add(outbox));
     this.sessions.push(session);
@@ -119,7 +119,7 @@ export class LiveSender {
     return !all.includes(false);
   }
 
-  /** Ends the connection. What is delivered goes, what is not stays for the next tacho; returns what is left. */
+  /** Ends the connection. Delivered sessions are removed; the others stay for the next tacho, and are returned. */
   async close(): Promise<Undelivered[]> {
     await this.#sender.close();
     return this.sessions.map(leave).filter((left) => left !== null);

@@ -1,6 +1,6 @@
 /**
- * A run's events on their way to a collector (LP-8). Contract: the sink writes to the outbox and returns; whatever goes
- * wrong with the collector or the outbox is said and never touches the run.
+ * Sends a run's events to a collector (LP-8). Contract: the sink writes to the outbox and returns; failures of the
+ * collector or the outbox are reported and never touch the run.
  */
 
 import type { Clock } from '../../lib/clock.ts';
@@ -18,12 +18,12 @@ import { LiveSender, noticeText, type OutSession, undeliveredText } from './send
 interface SentRunOptions {
   state_dir: string;
   clock: Clock;
-  /** Whom input from the collector is for. */
+  /** Receives input from the collector. */
   input: AgentInput;
   say(text: string): void;
 }
 
-/** A client's message as what it asks of a run (LP-14). */
+/** Passes a client's message to the agent (LP-14). */
 function inputTo(agent: AgentInput, { type, data }: WireMessage): InputAnswer {
   switch (type) {
     case 'user_input':
@@ -59,7 +59,7 @@ export class SentRun {
       outbox: livePaths(options.state_dir).outbox,
       onInput: (message) => inputTo(options.input, message),
       onNotice: (notice) => {
-        // Once is enough: what is not delivered in the end is said then.
+        // Once is enough: undelivered messages are reported at the end.
         if (notice.kind === 'lost' && this.#said_lost) return;
         this.#said_lost ||= notice.kind === 'lost';
         const text = noticeText(notice);
@@ -80,7 +80,7 @@ export class SentRun {
     const { call_timeout_ms, trace } = this.#config;
     this.#session ??= this.#live.open(event.run_id);
     this.#projector ??= new LiveProjector({ session_id: event.run_id, call_timeout_ms, trace });
-    // Apart, so that a recovery can tell what an event brought from what time did.
+    // Apart: a recovery must know which messages came from an event, and which from a timer.
     this.#session.say(this.#projector.tick(event.at_ms - 1));
     this.#session.say(this.#projector.push(event), event.seq);
     this.#arm();
@@ -100,7 +100,7 @@ export class SentRun {
     this.#arm();
   }
 
-  /** A full disk or outbox ends the sending, not the run; a recovery or nobody goes on with it. */
+  /** A full disk or outbox ends the sending, not the run. Only a recovery continues it. */
   #guarded(work: () => void): void {
     if (this.#broken) return;
     try {
@@ -111,12 +111,12 @@ export class SentRun {
     }
   }
 
-  /** Waits a moment for the last acknowledgements and says what is not delivered. */
+  /** Waits briefly for the last acknowledgements and reports what is not delivered. */
   async end(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     try {
-      // A collector that is away will not come back just now.
+      // A collector that is away is not waited for.
       const wait_ms = this.#live.connected
         ? APP_LIMITS.live_last_acks_ms
         : APP_LIMITS.live_deliver_ms;
@@ -129,5 +129,5 @@ export class SentRun {
   }
 }
 
-/** A fixed clock never comes to the moment; the timer looks again. */
+/** With a fixed clock the time never comes; the timer checks again. */
 const MOST_MS = 10_000;

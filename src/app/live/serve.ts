@@ -143,7 +143,7 @@ function planOf(options: ServeOptions) {
   };
 }
 
-/** Sockets beyond the collector's connections: of peers that are told that there are too many. */
+/** Sockets beyond the collector's connections, to refuse peers when there are too many. */
 const SPARE_SOCKETS = 16;
 
 function transports(

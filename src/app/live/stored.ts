@@ -4,7 +4,7 @@ import { readAll, readSession } from '../../store/journal/read.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
 import { livePaths } from './paths.ts';
 
-/** The journal's source of what was taken; beside it lies what was refused because its number was taken already. */
+/** The journal's source of accepted messages; another source has messages that were refused because their number was in use. */
 const LIVE_SOURCE = 'live';
 
 /** Entries of one session, or of all; a line that was written twice comes twice. */

@@ -22,17 +22,17 @@ export interface TailOptions extends TailFilter {
   version: string;
   token: string | null;
   ca: string | null;
-  /** Whether it goes on when everything that is stored has come. */
+  /** Whether it continues after the stored messages. */
   follow: boolean;
   signal: AbortSignal;
   show: Shown;
-  /** What the watcher should know of the connection itself. */
+  /** Takes notes about the connection itself. */
   note(text: string): void;
   clock?: Clock;
   retry_ms?: number;
 }
 
-/** Until the signal comes, or everything stored has been told; a first connection that fails is an error. */
+/** Runs until the signal, or until everything stored is shown. A first connection that fails is an error. */
 export async function tail(options: TailOptions): Promise<void> {
   const { signal, note, address, retry_ms = LIVE_LIMITS.retry_ms } = options;
   const watcher = new Watcher(options);
@@ -42,7 +42,7 @@ export async function tail(options: TailOptions): Promise<void> {
       const why = await watcher.watch(first);
       if (why === null) break;
       wait_ms = retry_ms;
-      note(`${addressText(address)}: ${why.message}; trying again`);
+      note(`${addressText(address)}: ${why.message}; reconnecting`);
     } catch (error) {
       const final = error instanceof Refused && !error.retryable;
       if (signal.aborted) break;
@@ -60,7 +60,7 @@ class Watcher {
   readonly #cursors = new ReadCursors();
   #shown: Promise<void> = Promise.resolve();
   #waiting_bytes = 0;
-  /** How far sessions go that the collector told of, where it ends with what is stored. */
+  /** Last stored numbers of the sessions that the collector named, where it ends with the stored messages. */
   readonly #stored = new Map<string, number>();
   #count = 0;
 
@@ -69,12 +69,12 @@ class Watcher {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Everything that has come is on the screen. */
+  /** Resolves when everything received is on the screen. */
   shown(): Promise<void> {
     return this.#shown;
   }
 
-  /** One connection, to its end: why it ended, null when there is nothing more to wait for. */
+  /** One connection: why it ended, or null when there is nothing more to wait for. */
   async watch(first: boolean): Promise<Error | null> {
     await this.#shown;
     const { address, ca, signal } = this.#options;
@@ -113,7 +113,7 @@ class Watcher {
     const session_ids = sessions?.some(isPart) ? null : (sessions?.slice() ?? null);
     this.#say(link, { session_ids, types: null, from_seq: from });
     if (first || from !== null) return;
-    // Only what comes from now on was asked for: what came while nobody listened is asked for by number.
+    // New messages only: those that were sent while we were away are requested by number.
     this.#cursors.settle();
     this.#catchUp(link, this.#cursors.unfinished());
   }
@@ -148,7 +148,7 @@ class Watcher {
     this.#show(message, text, on.wire);
   }
 
-  /** What the collector says itself. */
+  /** Messages of the collector itself. */
   #aside(message: WireMessage, text: string, on: On): void {
     const { type, session_id, data } = message;
     if (type === 'error') this.#options.note(`the collector says: ${data.message}`);
@@ -165,7 +165,7 @@ class Watcher {
     }
   }
 
-  /** In order; while too much waits for the screen, nothing more is read. */
+  /** In order; reading pauses while too much waits for the screen. */
   #show(message: WireMessage, text: string, wire: Duplex): void {
     this.#waiting_bytes += text.length;
     if (this.#waiting_bytes > APP_LIMITS.live_unshown_bytes_max) wire.pause();
@@ -177,7 +177,7 @@ class Watcher {
     });
   }
 
-  /** Null when the collector has had nothing to tell for a while; a longer one where it knows of more. */
+  /** Resolves with null when the collector has been silent for a while; for longer where it knows of more. */
   async #quiet(state: { told_ms: number }, link: Link): Promise<null> {
     while (!link.gone) {
       const more = [...this.#stored].some(([id, seq]) => this.#cursors.have(id) < seq);
@@ -190,7 +190,7 @@ class Watcher {
   }
 }
 
-/** Between two looks whether the collector has told everything. */
+/** Between two checks whether the collector is silent. */
 const QUIET_LOOK_MS = 100;
 
 interface On {

@@ -1,4 +1,4 @@
-/** `tacho validate`: reads a stream and has it judged, in flat memory. */
+/** Reads a stream and judges it, in flat memory. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { Judge } from '../../conformance/judge.ts';
@@ -27,7 +27,7 @@ export type ValidateFormat = 'live' | 'run-event' | 'transcript';
 /** A file, or the bytes themselves. */
 export type ValidateInput = string | AsyncIterable<Uint8Array>;
 
-/** What judges one format, line by line. */
+/** Judges one format, line by line. */
 interface Reader {
   line(bytes: Buffer, start: number, end: number, line: number): void;
   oversize(line: number, bytes: number, head: string): void;
@@ -78,8 +78,8 @@ function recordReader(format: keyof typeof RECORDS): Reader {
     if (check(value)) return null;
     schema ??= schemaOf(format);
     const meant = alternative(schema, value);
-    if (meant === null) return `there is no type ${shown(value.type)}`;
-    return schemaFault(meant, value) ?? 'it does not have the form of its schema';
+    if (meant === null) return `unknown type ${shown(value.type)}`;
+    return schemaFault(meant, value) ?? 'it does not match its schema';
   }
 
   const bad = (line: number, fault: string) =>
@@ -100,7 +100,7 @@ function parsed(bytes: Buffer): { value: Record<string, unknown> | null; fault: 
   if (!isUtf8(bytes)) return { value: null, fault: 'the line is not UTF-8' };
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return isMap(value) ? { value, fault: '' } : { value: null, fault: 'it is no JSON object' };
+    return isMap(value) ? { value, fault: '' } : { value: null, fault: 'it is not a JSON object' };
   } catch (error) {
     return { value: null, fault: jsonFault(error) };
   }
@@ -108,7 +108,7 @@ function parsed(bytes: Buffer): { value: Record<string, unknown> | null; fault: 
 
 const VERSION = /"schema_version"\s*:\s*"(tacho\.transcript|openagent\.run_event)\./;
 
-/** By the beginning of the first line; what is no record of another kind is judged as a message. */
+/** By the beginning of the first line; anything that is not another kind of record is judged as a message. */
 function formatOf(head: string): ValidateFormat {
   const found = VERSION.exec(head.trimStart().split('\n', 1)[0] ?? '');
   if (found === null) return 'live';
@@ -149,7 +149,7 @@ const LINE_BYTES_MAX: Readonly<Record<ValidateFormat, number>> = {
   transcript: APP_LIMITS.transcript_line_bytes_max,
 };
 
-/** Enough of a stream to tell its format. */
+/** Enough of a stream to recognise its format. */
 const HEAD_BYTES = 4096;
 
 /** `format`: null: found by the first line. `against`: the stream as it was sent. */
@@ -185,7 +185,7 @@ export async function validateInput(
   return reader.report();
 }
 
-/** What the collector of a state folder has stored: one session, or all. */
+/** Judges the messages that the collector of a state folder stored: of one session, or all. */
 export async function validateStored(state_dir: string, session: string | null): Promise<Report> {
   const judge = new Judge();
   let line = 0;

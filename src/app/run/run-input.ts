@@ -1,6 +1,6 @@
 /**
- * What others say to a running agent (LP-14). Its stdin stays open for that until it rests and nothing is waiting.
- * Contract: nothing here blocks or throws; what is taken stands in the record, by the agent's own word or by a note.
+ * Input for a running agent (LP-14). Its stdin stays open until the agent rests and nothing is waiting.
+ * Contract: nothing here blocks or throws; input that was taken is in the record, by the agent's own events or by a note.
  */
 import type { Writable } from 'node:stream';
 import { newUuid, type RandomSource } from '../../lib/ids.ts';
@@ -24,7 +24,7 @@ export function refused(state: InputState, why: string): InputAnswer {
   return { taken: false, why, state, allowed: state === 'closed' ? [] : ['running'] };
 }
 
-/** What can be said to a running agent. Nothing here blocks or throws. */
+/** Ways to talk to a running agent. Nothing here blocks or throws. */
 export interface AgentInput {
   /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
   say(text: string): InputAnswer;
@@ -109,7 +109,7 @@ export class RunInput implements AgentInput {
     this.#stdin?.end();
   }
 
-  /** The agent has gone: what it never took up is said in the record. */
+  /** The agent has ended: input that it never read is reported in the record. */
   end(): void {
     this.close();
     if (this.#talk === null) return;
@@ -118,7 +118,7 @@ export class RunInput implements AgentInput {
     for (const text of this.#talk.waiting) this.#note('input_unread', text);
   }
 
-  /** What the agent's own events do not show, since the last time. */
+  /** Notes since the last call about input that the agent's own events do not show. */
   notes(): Draft[] {
     const notes = this.#notes;
     this.#notes = [];

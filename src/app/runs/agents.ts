@@ -25,7 +25,7 @@ export interface AgentReport {
 const VERSION_WAIT_MS = 10_000;
 const VERSION_CHARS_MAX = 64 * 1024;
 
-/** What the program says its version is; null when it does not answer. */
+/** The version that the program prints; null when it does not answer. */
 function versionOf(path: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     // A group of its own, so that whatever a hanging program has started ends with it.
@@ -96,7 +96,7 @@ export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colou
   const [first, ...others] = reports;
   if (first !== undefined && others.length === 0)
     lines.push('', ...capabilityLines(first), '', ...approvalLines(first));
-  else lines.push('', 'What each can tell: tacho agents ID');
+  else lines.push('', 'See what one agent reports and may do: tacho agents AGENT');
   return `${lines.join('\n')}\n`;
 }
 

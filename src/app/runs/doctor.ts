@@ -1,4 +1,4 @@
-/** What `tacho doctor` looks at: whether runs can be recorded here, and what to do where not. */
+/** The checks of `tacho doctor`: whether runs can be recorded here, and what to do if not. */
 import {
   accessSync,
   constants,
@@ -85,7 +85,7 @@ function existingParent(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existingParent(dirname(path));
 }
 
-/** Writes, reads and removes a file where the journal lies. */
+/** Writes, reads and removes a file in the journal's folder. */
 function writing({ journal }: StateDir): Finding {
   const path = join(journal, `doctor-${process.pid}`);
   try {

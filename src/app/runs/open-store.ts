@@ -1,4 +1,4 @@
-/** The store of recorded runs, for programs. What it needs is loaded by the first call. */
+/** The store of recorded runs, for programs. The first call loads the modules that it needs. */
 import { TachoError } from '../../lib/errors.ts';
 import { aFunction, checkOptions } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';

@@ -1,4 +1,4 @@
-/** What a program asks of the store, each time with an index that has every finished run of the journal. */
+/** The methods of the store. Each reads an index that has every finished run of the journal. */
 import { existsSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { Event } from '../../model/event.ts';

@@ -61,7 +61,7 @@ export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
   return session?.decoder() ?? agent.stream();
 }
 
-/** The same input has the same id. */
+/** The same input gets the same id. */
 function pipelineFor(
   { agent, from, input, byte_text = false, decoder, every_line = false }: ConvertOptions,
   gate: Gate | undefined,
@@ -117,7 +117,7 @@ function asBytes<O extends RedactedOptions>(options: O): O & { byte_text: boolea
   return { ...options, whole_texts: true, byte_text: options.redactor.bytes_too };
 }
 
-/** What is handed on at once: one event can make megabytes of messages. */
+/** Size of a piece of output: one event can make megabytes of messages. */
 const PIECE_CHARS = 1024 * 1024;
 
 /** An event as lines of a form; '' where the form has none for it. */
@@ -139,7 +139,7 @@ const LINE_FORMS: Record<LineForm, (options: ConvertOptions) => ToLines> = {
         session_id: event.run_id,
         call_timeout_ms: null,
         trace: null,
-        // A recording tells how its calls ended, however long they were silent.
+        // A recording shows how its calls ended, however long they were silent.
         abandoned_ms: null,
       });
       return projector

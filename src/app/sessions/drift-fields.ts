@@ -8,7 +8,7 @@ import { APP_LIMITS } from '../limits.ts';
 
 type Native = Readonly<Record<string, unknown>>;
 
-/** The code of the notice by which a new field tells its line. */
+/** Code of the notice that carries the line of a new field. */
 export const NEW_FIELD = 'new_field';
 
 /** The decoder, and every whole record shown to `see` before it. */

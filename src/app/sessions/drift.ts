@@ -1,4 +1,4 @@
-/** What a recording holds that the agent's adapter does not know, or misses (AG-19). */
+/** Finds records and fields of a recording that the agent's adapter does not know, or misses (AG-19). */
 
 import { changedText, fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -18,7 +18,7 @@ const DRIFT_CODES = [
   'bad_line',
 ] as const;
 
-/** Problems by which an adapter says that the agent speaks otherwise than it knows, and lines that are no records. */
+/** Problems that show an unknown version of the agent, and lines that are not records. */
 const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code']>> = {
   unknown_record: 'unknown_record',
   bad_record: 'bad_record',
@@ -36,9 +36,9 @@ export interface Finding {
   /** The type of the record, what it lacks, or the field: `assistant: message.content<text>.text`. */
   what: string;
   count: number;
-  /** Where it stands first: line 3 is the third line of the file. */
+  /** Where it occurs first: line 3 is the third line of the file. */
   line: number | null;
-  /** The session file it stands first in, where a session has several. */
+  /** The session file of its first occurrence, where a session has several. */
   file: string | null;
 }
 
@@ -111,7 +111,11 @@ export async function lastSession(
     if (newest === null || file.modified_ms > newest.modified_ms) newest = file;
   }
   if (newest !== null) return newest.path;
-  throw new TachoError('not_found', `there is no session of ${title} where it would keep it`, {
-    stage: 'drift',
-  });
+  throw new TachoError(
+    'not_found',
+    `there is no session of ${title}; tacho import --help lists where sessions are looked for`,
+    {
+      stage: 'drift',
+    },
+  );
 }

@@ -10,7 +10,7 @@ import { journalledEvents } from '../runs/replay.ts';
 import { type ReadOptions, runEvents } from './import-source.ts';
 import type { SessionSource } from './session-source.ts';
 
-/** What people and models said and did; the rest may differ by the session's id. */
+/** Messages and calls; other events may differ by the session's id. */
 const COMPARED = new Set<Event['kind']>(['message_finished', 'call_requested', 'call_finished']);
 
 const wordsOf = ({ kind, at_ms, data }: Event) => JSON.stringify([kind, at_ms, data]);

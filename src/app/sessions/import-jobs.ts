@@ -1,6 +1,6 @@
 /**
  * An import by several processes at once. Contract: the same runs as with one. This process holds the store's lock, and
- * imports itself what needs no others; they end with it, however it ends. What one of them fails at fails the import.
+ * imports itself what needs no others; they end with it, however it ends. When one of them fails, the import fails.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ interface JobOptions extends ImportOptions {
   given_redact: readonly string[];
 }
 
-/** What a share is told on its standard input, a line each. */
+/** A target of a share, as a line on its standard input. */
 export interface ShareLine {
   agent: string;
   path: string;
@@ -95,7 +95,7 @@ async function start(state_dir: string, { given_redact, env }: JobOptions): Prom
 
 const SAID_CHARS_MAX = 16 * 1024;
 
-/** What all of the shares report, as it comes. */
+/** The reports of all shares, as they arrive. */
 class Rows {
   #rows: Imported[] = [];
   #failure: Error | null = null;

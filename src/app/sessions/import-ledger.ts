@@ -14,7 +14,7 @@ interface Entry {
   finished_ms: number;
   steps: number;
   tool_calls: number;
-  /** Of an import; null for a run that was recorded while it went on. */
+  /** Of an import; null for a run that tacho recorded live. */
   sha256: string | null;
 }
 
@@ -70,7 +70,7 @@ export class Ledger {
     return entries.filter((entry) => entry.sha256 === sha256).sort(newest)[0] ?? null;
   }
 
-  /** The last run of the session that was recorded while it went on. */
+  /** The last run of the session that tacho recorded live. */
   recorded(agent: string, session_id: string | null): Entry | null {
     return this.#ofSession(agent, session_id).find((entry) => entry.sha256 === null) ?? null;
   }

@@ -1,4 +1,4 @@
-/** What an import stores is the same whether it reads a session as byte text or as text. */
+/** An import stores the same whether it reads a session as byte text or as text. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';

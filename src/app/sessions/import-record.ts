@@ -40,7 +40,7 @@ export async function recordSession(source: SessionSource, into: Into): Promise<
     return await record(source, into, redactor, true);
   } catch (error) {
     if (!(error instanceof NeedsText)) throw error;
-    // What was journalled so far is the same, and the journal keeps it once.
+    // The events journalled so far are the same, and the journal keeps them once.
     return record(source, into, into.redactor(false), false);
   }
 }
@@ -94,6 +94,6 @@ async function record(
 /** An import that was cut off continues where it stopped, unless another tacho or another environment made it. */
 function refused(failure: Error, path: string, run_id: string): Error {
   if (failure instanceof TachoError) return failure;
-  const say = `${path}: ${failure.message}; to import it anew: tacho runs rm ${run_id}, then import it by name`;
+  const say = `${path}: ${failure.message}; to import it again: tacho runs rm ${run_id}, then import it by name`;
   return new TachoError('journal_failed', say, { stage: 'import', cause: failure });
 }

@@ -30,7 +30,7 @@ interface Group {
   known: boolean;
 }
 
-/** What is to be known of a target to find those that belong to it. */
+/** Facts of a target by which related targets are found. */
 interface Beginning {
   keys: string[];
   known: boolean;
@@ -101,7 +101,7 @@ async function beginningOf(
   }
 }
 
-/** What another target with the same would be decided by. */
+/** Keys that two related targets have in common. */
 function keysOf(agent: string, { session_id, started_ms }: Head): string[] {
   const keys: unknown[] = [];
   if (session_id !== null) keys.push(['session', session_id]);

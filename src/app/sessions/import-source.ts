@@ -15,7 +15,7 @@ export async function digestOf({ agent, path, parts }: SessionSource): Promise<s
   for (const part of parts) {
     const own = createHash('sha256');
     for await (const chunk of sessionChunks(agent, part.path)) own.update(chunk);
-    // A sub-agent's name can say whose it is; the main file may lie anywhere.
+    // A sub-agent's file may name its parent; the main file may be anywhere.
     hash.update(part.path === path ? '' : basename(part.path)).update(own.digest());
   }
   return hash.digest('hex');
@@ -76,10 +76,10 @@ export interface Head {
 }
 
 const SPEAKING = new Set<Event['kind']>(['step_started', 'message_finished', 'call_requested']);
-/** Stages whose problems are of the line itself. */
+/** Stages of problems with a line itself. */
 const UNREAD = new Set<string>(['frame', 'decode']);
 
-/** What the beginning of the main file tells; all of it is read only where that is silent. */
+/** Facts from the beginning of the main file; the whole file is read only where that lacks them. */
 export async function headOf(source: SessionSource, since_ms: number | null): Promise<Head> {
   const pipeline = pipelineOf(source, { ...PROBING, since_ms });
   const { state } = pipeline;

@@ -58,7 +58,7 @@ export interface Imported {
   prompt: string | null;
   /** Imports of earlier states of the session, which are gone. */
   replaced: string[];
-  /** What went wrong with which file; null when nothing did. */
+  /** The failure, with its file; null: none. */
   why: string | null;
 }
 
@@ -67,7 +67,7 @@ export interface ImportOptions extends StoreLockOptions {
   env: NodeJS.ProcessEnv;
   /** Patterns of secrets, beyond the known shapes. */
   redact: readonly string[];
-  /** What the targets' folders were found to hold. */
+  /** Content of the targets' folders, as it was found. */
   memo?: Memo;
   /** A part of an import by several processes: the one that started this one has the store's lock, and frees what is deleted. */
   share?: boolean | undefined;
@@ -118,19 +118,19 @@ export async function* importLocked(
   }
 }
 
-/** What is known already is decided over all runs, and over all of the journal. */
+/** The index must have all runs, and all of the journal, before known sessions are looked up. */
 export async function prepare(state: StateDir, index: Index): Promise<void> {
   const segments = settleable(state, index);
   if (segments.size > 0) await settle(state, index, segments);
   else await createCatalogue(state.journal, index).refresh(newReport());
 }
 
-/** Whoever started this process holds the lock. */
+/** The process that started this one holds the lock. */
 function sharedLock(state: StateDir): () => void {
   const free = tryStoreLock(state);
   if (free === null) return () => undefined;
   free();
-  const text = 'a share of an import is started by tacho import --jobs alone';
+  const text = '--share is only for tacho import --jobs';
   throw new TachoError('usage', text, { stage: 'request' });
 }
 
@@ -260,6 +260,6 @@ class Importer {
 
 function silent({ agent, path }: ImportTarget, { session_id, problems }: Head): Found {
   if (problems === 0) return { state: 'empty', session_id, run_id: null };
-  const why = `${path}: it holds nothing that ${agent.title} says in a session file (${problems} lines could not be read)`;
+  const why = `${path}: it is not a session file of ${agent.title} (${problems} lines could not be read)`;
   return { state: 'failed', session_id, run_id: null, why };
 }

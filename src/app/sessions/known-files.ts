@@ -1,5 +1,5 @@
 /**
- * What was read of session files, known again by their paths, sizes, times and inodes, so that unchanged files are not read.
+ * Facts of session files from earlier imports, found by path, size, times and inode: unchanged files are not read again.
  * Only agents that name sub-agents in the first lines of files open those again to find a session's files.
  * Contract: only facts about the files are kept, none about runs: what an import decides is the same with and without them.
  */
@@ -119,7 +119,7 @@ function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
-    // It lies behind what is no folder, or cannot be looked at.
+    // A part of its path is not a folder, or cannot be read.
     return undefined;
   }
 }

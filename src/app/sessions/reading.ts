@@ -47,7 +47,7 @@ export function convert(options: ConvertOptions): Converted {
   }
   function begin(): Promise<RunOutcome> {
     reading ??= read();
-    // Whoever only iterates gets the error there, and must not end by an unhandled rejection.
+    // A caller that only iterates gets the error there; the promise must not end as an unhandled rejection.
     reading.then(() => queue.end(), queue.end);
     return reading;
   }

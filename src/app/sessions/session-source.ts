@@ -43,7 +43,7 @@ export async function* sessionChunks({ session }: Agent, path: string): AsyncGen
 
 interface SessionParts {
   parts: SessionPart[];
-  /** What is not read, and why. */
+  /** Parts that are not read, and why. */
   left_out: string[];
 }
 

@@ -1,4 +1,4 @@
-/** What `tacho trust` finds in a folder and agrees to: configuration, eval files, state folders. */
+/** Consent to the files of a folder: configuration, eval files, state folders. */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { AGENT_IDS } from '../../agents/registry.ts';
@@ -91,7 +91,7 @@ export function agreeTo({ kind, path, asking }: Found): void {
   throw new TachoError('state_unusable', text, { stage: kind });
 }
 
-/** What was agreed to in a folder, or for one file. */
+/** Consent given in a folder, or for one file. */
 export function agreedIn(folder: string): Found[] {
   const real = realPath(folder);
   const within = (path: string) => path === real || !relative(real, path).startsWith('..');

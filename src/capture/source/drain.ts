@@ -1,6 +1,7 @@
 /**
- * Pipes in front of the spool, for programs that would truncate a file: the agent writes into a pipe, and a `cat` appends
- * all of it to the spool file. The drain is a process of its own, so it finishes its work when tacho is killed.
+ * Pipes in front of the spool, for programs that would truncate a file: the agent writes into a pipe, and a `cat`
+ * appends everything to the spool file. The drain is a separate process, so it finishes its work even if tacho is
+ * killed.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, rmSync } from 'node:fs';
@@ -16,10 +17,10 @@ import { isShell } from './shells.ts';
 import type { ResolvedLaunch } from './spawn.ts';
 import type { Tail } from './tail.ts';
 
-/** What any later tacho needs to find a drain. */
+/** The facts by which any later tacho finds a drain. */
 export interface DrainMark {
   pid: number;
-  /** Start time by the system's own count, the guard against pid reuse. */
+  /** Start time as the system counts it, to detect pid reuse. */
   start: string | null;
 }
 
@@ -32,16 +33,16 @@ export interface Drain extends DrainMark {
 
 const TOOL_PATH = '/usr/bin:/bin:/usr/local/bin';
 
-/** The user's PATH only for systems that keep their tools elsewhere, and never a relative entry of it. */
+/** The user's PATH is used only for systems that keep their tools elsewhere, and its relative entries never. */
 function tool(name: string): string | null {
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
   return findProgram(name, [TOOL_PATH, ...folders].join(':'), '/');
 }
 
 /**
- * Drains for an agent that is a shell; null where the agent gets the files themselves. That is every other program (a
- * Node program that exits with output pending loses what a pipe had no room for), and every system that lacks what a
- * drain needs. Only Linux truncates the file that `/dev/stdout` leads to.
+ * Drains for an agent that is a shell. Null if the agent gets the files themselves: for every other program (a Node
+ * program that exits with pending output loses whatever a pipe had no room for) and on every system that lacks the
+ * means for a drain. Only Linux truncates the file behind `/dev/stdout`.
  */
 export function drainsFor(plan: ResolvedLaunch): readonly [Drain, Drain] | null {
   if (process.platform !== 'linux') return null;
@@ -63,7 +64,7 @@ function openDrains(stdout_path: string, stderr_path: string): readonly [Drain, 
     out = startDrain(cat, fifos[0], stdout_path);
     return [out, startDrain(cat, fifos[1], stderr_path)];
   } catch {
-    // A drain that was started ends by itself: its pipe has no writer.
+    // A started drain ends by itself: its pipe has no writer.
     out?.pipe.close();
     return null;
   } finally {
@@ -80,11 +81,11 @@ function startDrain(cat: string, fifo: string, path: string): Drain {
     return fd;
   };
   try {
-    // With both ends open, neither of the other two blocks; and none of them is non-blocking for the agent.
+    // With both ends open, neither of the other two opens blocks, and the agent gets a blocking descriptor.
     open(fifo, O_RDWR);
     const from = open(fifo, O_RDONLY);
     const into = open(path, O_WRONLY | O_APPEND);
-    // In a session of its own: Ctrl-C at the terminal is not for it. Nothing of our environment is its business.
+    // In its own session, so that Ctrl-C at the terminal does not reach it, and without our environment.
     const child = spawn(cat, [], {
       cwd: '/',
       env: {},
@@ -109,8 +110,8 @@ function followed(child: ChildProcess): Omit<Drain, 'name' | 'pipe'> {
 }
 
 /**
- * Waits until all that the agent wrote is in the spool; what went wrong comes back as problems. `enough`: all that the
- * channel gets from now on is of other processes.
+ * Waits until everything that the agent wrote is in the spool. Failures are returned as problems. `enough`: from now
+ * on, all output on the channel is from other processes.
  */
 export async function settleDrains(
   drains: readonly Drain[],
@@ -123,7 +124,7 @@ export async function settleDrains(
 }
 
 function mayHaveRefused(name: string): DraftOf<'problem'> {
-  const detail = `a program made the agent's ${name} non-blocking while much was written to it: output of other programs may have been refused`;
+  const detail = `a program made the agent's ${name} non-blocking while it was busy: output of other programs may be lost`;
   return problem('process', 'output_refused', detail);
 }
 
@@ -134,13 +135,13 @@ async function settleDrain(
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, enough]);
   const late = sleep(CAPTURE_LIMITS.drain_wait_ms, null, { signal }).catch(() => null);
-  // A drain with all its writers ended needs a moment for what is in the pipe.
+  // After its last writer has ended, a drain needs a moment to empty the pipe.
   const moment = () => sleep(CAPTURE_LIMITS.tree_poll_ms, null);
   const end = (await Promise.race([ended, late])) ?? (await Promise.race([ended, moment()]));
   over.abort();
   if (end === null) {
     send(pid, 'SIGKILL');
-    // The timer keeps us alive meanwhile: a drain does not.
+    // The timer keeps this process alive; a drain does not.
     await Promise.race([ended, moment()]);
     return heldOpen(name);
   }
@@ -150,7 +151,7 @@ async function settleDrain(
   return problem('process', 'drain_failed', detail);
 }
 
-/** The same for a run of another tacho, which is dead: only the marks of its drains are known. */
+/** The same for a run of another tacho that is dead: only the marks of its drains are known. */
 export async function settleMarked(marks: readonly DrainMark[]): Promise<DraftOf<'problem'>[]> {
   const until = performance.now() + CAPTURE_LIMITS.drain_wait_ms;
   while (marks.some(isDraining) && performance.now() < until)
@@ -160,12 +161,12 @@ export async function settleMarked(marks: readonly DrainMark[]): Promise<DraftOf
   return stuck.map(() => heldOpen('output'));
 }
 
-/** Without a start time the pid may be anybody's. */
+/** Without a start time, the pid may belong to any process. */
 function isDraining({ pid, start }: DrainMark): boolean {
   return start !== null && startOf(pid) === start;
 }
 
-/** For output that is in the spool and behind all that is read of it; empty where all was read. */
+/** Reports output in the spool beyond the point up to which it is read. Empty if everything was read. */
 export function leftUnread(name: string, tail: Tail): Draft[] {
   const bytes = tail.size() - tail.position;
   if (bytes <= 0) return [];

@@ -1,23 +1,23 @@
-/** The content of one file of a work tree, without following links and without waiting for pipes. */
+/** The content of one file of a work tree, read without following links or waiting for pipes. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, readlink } from 'node:fs/promises';
 import { CAPTURE_LIMITS } from '../limits.ts';
 
-/** What stood at a path. `oid`: git's id of the content; `stat`: size and time, for content that was not read. */
+/** The state of a path. `oid`: git's id of the content. `stat`: size and time, for content that was not read. */
 export type FileState =
   | { kind: 'absent' }
   | { kind: 'present'; oid: string | null; stat: string | null; size: number | null };
 
 export const ABSENT: FileState = { kind: 'absent' };
 
-/** Git's id of a content. */
+/** Git's id of some content. */
 export function oidOf(kind: 'blob' | 'tree', content: Uint8Array, oid_length: number): string {
   const hash = createHash(oid_length === 64 ? 'sha256' : 'sha1');
   return hash.update(`${kind} ${content.length}\0`).update(content).digest('hex');
 }
 
-/** How much may still be read, and whether a file was too large for that. */
+/** How much may still be read, and whether a file exceeded it. */
 export interface ReadBudget {
   bytes: number;
   oid_length: number;
@@ -50,7 +50,7 @@ export async function readState(full: Buffer, budget: ReadBudget): Promise<FileS
   }
 }
 
-/** `size` bytes at most, so that a file that grows meanwhile stays bounded. */
+/** Reads at most `size` bytes, so that a growing file stays bounded. */
 async function readBounded(path: Buffer, size: number): Promise<Buffer> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(path, flags);

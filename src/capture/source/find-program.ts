@@ -1,4 +1,4 @@
-/** Looks for programs as the system does. */
+/** Finds programs as the system does. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { errnoOf } from '../../lib/errors.ts';
@@ -8,7 +8,7 @@ export type ProgramLookup =
   | { state: 'not_executable'; path: string }
   | { state: 'missing' };
 
-/** What the system searches when there is no PATH. */
+/** The system's search path if PATH is unset. */
 const PATH_DEFAULT = '/usr/local/bin:/usr/bin:/bin';
 
 function lookAt(path: string): ProgramLookup {
@@ -26,7 +26,7 @@ function lookAt(path: string): ProgramLookup {
   }
 }
 
-/** Looks as execvp does: a name with a slash is a path from `cwd`, an empty entry of PATH is `cwd`. */
+/** Searches like execvp: a name with a slash is a path from `cwd`, an empty entry of PATH is `cwd`. */
 export function lookUpProgram(name: string, path: string | undefined, cwd: string): ProgramLookup {
   if (name === '' || name.includes('\0')) return { state: 'missing' };
   if (name.includes('/')) return lookAt(resolve(cwd, name));
@@ -34,7 +34,7 @@ export function lookUpProgram(name: string, path: string | undefined, cwd: strin
   for (const folder of (path ?? PATH_DEFAULT).split(delimiter)) {
     const found = lookAt(resolve(cwd, folder, name));
     if (found.state === 'found') return found;
-    // A folder that happens to have the program's name is no program that lacks a permission.
+    // A folder with the program's name is not a program without permission.
     if (found.state === 'not_executable' && refused.state === 'missing' && !isFolder(found.path)) {
       refused = found;
     }
@@ -42,7 +42,7 @@ export function lookUpProgram(name: string, path: string | undefined, cwd: strin
   return refused;
 }
 
-/** The program's absolute path; null when it is missing or not executable. */
+/** The program's absolute path. Null if it is missing or not executable. */
 export function findProgram(name: string, path: string | undefined, cwd: string): string | null {
   const found = lookUpProgram(name, path, cwd);
   return found.state === 'found' ? found.path : null;

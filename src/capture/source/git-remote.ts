@@ -1,8 +1,8 @@
 /** The remote that a git configuration names, without credentials. */
 
 /**
- * Of `origin`, otherwise of the first remote. Null: there is none, or its form is not known, so that it may hold
- * credentials.
+ * The URL of `origin`, otherwise of the first remote. Null if there is none, or if its form is unknown and may
+ * contain credentials.
  */
 export function remoteIn(config: string): string | null {
   let remote: string | null = null;
@@ -17,7 +17,7 @@ export function remoteIn(config: string): string | null {
   return url === undefined ? null : withoutCredentials(plainValue(url));
 }
 
-/** Without quotes and a comment behind it. */
+/** Removes quotes and a trailing comment. */
 function plainValue(value: string): string {
   const parts = value.matchAll(/"((?:[^"\\]|\\.)*)"|\\(.)|([#;].*)|([^"\\#;]+)/g);
   return [...parts]
@@ -38,15 +38,15 @@ const WITH_SCHEME = new RegExp(
 );
 /** `git@host:path`. */
 const LIKE_SCP = new RegExp(`^(?:([^/:]*)@)?(${HOST}:(?!/).*)$`, 'i');
-/** A folder of this machine. */
+/** A local folder. */
 const LOCAL = /^(?:\.{0,2}[/\\]|[a-z]:[/\\])[^@]*$/i;
 
-/** Null: a form that is not known. A user's name stays only where it is the usual `git`. */
+/** Null for an unknown form. A user name is kept only if it is the usual `git`. */
 function withoutCredentials(url: string): string | null {
   if (url.length > URL_CHARS_MAX || /[\s\u0000-\u001f\u007f]/.test(url)) return null;
   const [, scheme, rest] = WITH_SCHEME.exec(url) ?? [];
   if (scheme !== undefined && rest !== undefined)
-    // A path may hold another URL, as those of proxies do.
+    // A path may contain another URL, as proxy URLs do.
     return rest.includes('@') ? null : scheme + rest;
   if (LOCAL.test(url)) return url;
   const [, user, place] = LIKE_SCP.exec(url) ?? [];

@@ -1,7 +1,6 @@
 /**
- * Runs git for looking only. Contract: nothing in the repository is written, nothing is fetched, and no program that a
- * configuration names is run: neither hooks nor filters nor transports. A repository that came in an archive brings its
- * own `.git/config`.
+ * Runs git read-only. Contract: nothing in the repository is written, nothing is fetched, and no program named in a
+ * configuration is run, be it a hook, filter or transport. A repository from an archive brings its own `.git/config`.
  */
 import { spawn } from 'node:child_process';
 
@@ -18,7 +17,7 @@ export interface GitRun {
 export type GitResult = { ok: true; output: Buffer } | { ok: false; why: GitFailure };
 export type GitFailure = 'failed' | 'missing' | 'too_much' | 'timed_out';
 
-/** Settings with a fixed name that run programs, or let an embedded folder pass for a repository. */
+/** Settings with fixed names that run programs, or that let an embedded folder pass for a repository. */
 const SAFE = [
   '--no-pager',
   '--no-optional-locks',
@@ -34,19 +33,19 @@ const SAFE = [
   ].flatMap((setting) => ['-c', setting]),
 ];
 
-/** Of settings with a name chosen by the repository, those that `status` would run. */
+/** Settings with names chosen by the repository that `status` would run. */
 const PROGRAM_KEY = /^filter\..*\.(?:clean|smudge|process)$/s;
-/** What can be said on git's command line as it is, which takes some 100 kB for each word and 1 MB in all. */
+/** Names that fit unquoted on git's command line, which takes some 100 kB per argument and 1 MB in total. */
 const SAYABLE = /^[\x20-\x3c\x3e-\x7e]{1,1000}$/;
 const FILTERS_MAX = 100;
 
-/** GIT_DIR, GIT_INDEX_FILE and the like would make git look at another tree than the folder's. */
+/** GIT_DIR, GIT_INDEX_FILE and similar variables would make git inspect another tree than the folder's. */
 function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_'));
   const set = {
     GIT_OPTIONAL_LOCKS: '0',
     GIT_TERMINAL_PROMPT: '0',
-    // A missing object would be fetched, by programs and from places that the repository names.
+    // A missing object would be fetched, using programs and places that the repository names.
     GIT_NO_LAZY_FETCH: '1',
     GIT_ALLOW_PROTOCOL: 'none',
     LC_ALL: 'C',
@@ -54,15 +53,15 @@ function cleanEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), ...set };
 }
 
-/** The names of all settings; null where they cannot be listed. */
+/** The names of all settings. Null if they cannot be listed. */
 export async function listConfig(run: GitRun): Promise<string[] | null> {
   const listed = await runGit(['config', '--list', '-z', '--name-only'], run);
   return listed.ok ? listed.output.toString('latin1').split('\0') : null;
 }
 
 /**
- * Options that switch off the filters of the configuration, which git would run on files that look changed. Null where
- * one has a name that cannot be said on the command line, or there are too many: such a tree is not looked at.
+ * Options that disable the filters of the configuration, which git would run on files that look changed. Null if a
+ * name cannot be passed on the command line or there are too many: such a tree is not inspected.
  */
 export function withoutFilters(config: readonly string[]): string[] | null {
   const programs = new Set(config.filter((key) => PROGRAM_KEY.test(key)));

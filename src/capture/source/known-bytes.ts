@@ -1,8 +1,8 @@
-/** The first and the last bytes that were read of a file, by which a file that was cut and has grown again is known. */
+/** The first and last bytes read from a file, used to detect that it was truncated and has grown again. */
 import { readSync } from 'node:fs';
 import { CAPTURE_LIMITS } from '../limits.ts';
 
-/** Bytes before the position that are the same in a file without a mark that was only written to in place. */
+/** Bytes before the position that stay the same in a file without a mark that was only overwritten in place. */
 const SAME_BYTES = 256;
 
 export class KnownBytes {
@@ -11,9 +11,9 @@ export class KnownBytes {
   readonly #now = Buffer.alloc(CAPTURE_LIMITS.tail_window_bytes);
   #head_length = 0;
   #last_length = 0;
-  /** Where the reading began. */
+  /** Where reading began. */
   #from: number;
-  /** Bytes at the file's beginning that nobody changes but by cutting it. */
+  /** Bytes at the file's beginning that change only if the file is truncated. */
   #mark: number;
 
   constructor(from: number, mark: Buffer | null) {
@@ -22,7 +22,7 @@ export class KnownBytes {
     if (mark !== null) this.add(mark);
   }
 
-  /** Reading begins again at the file's first byte, where no mark is any more. */
+  /** Reading restarts at the file's first byte, where there is no mark any more. */
   forget(): void {
     this.#from = 0;
     this.#mark = 0;
@@ -45,7 +45,7 @@ export class KnownBytes {
     this.#last_length = kept + bytes.length;
   }
 
-  /** What became of the bytes before `position`; null: they are as they were. Two short reads of cached pages. */
+  /** The change to the bytes before `position`, or null. Costs two short reads of cached pages. */
   check(fd: number, position: number): 'truncated' | 'overwritten' | null {
     const length = this.#last_length;
     if (this.#read(fd, length, position - length) < length) return 'truncated';
@@ -65,7 +65,7 @@ export class KnownBytes {
     return from === to || known.compare(this.#now, from, to, from, to) === 0;
   }
 
-  /** Whether what is there now is not what was known; it is known from now on. */
+  /** Whether the current bytes differ from the known ones. The current bytes become the known ones. */
   #renew(known: Buffer, length: number): boolean {
     if (this.#equal(known, 0, length)) return false;
     this.#now.copy(known, 0, 0, length);

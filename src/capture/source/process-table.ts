@@ -1,4 +1,4 @@
-/** The system's processes at one moment: from /proc where there is one, else from `ps`. */
+/** The system's processes at one moment, from /proc if it exists, otherwise from `ps`. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFile, readlinkSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -6,27 +6,27 @@ import { promisify } from 'node:util';
 import { type ProcessStat, readStat } from '../../lib/process-stat.ts';
 
 export interface ProcessTable {
-  /** Processes that run: those that ended but were not yet waited for are left out. */
+  /** Running processes, without zombies. */
   list(): Promise<ProcessStat[]>;
-  /** The start time of a process that runs; null when there is none. */
+  /** The start time of a running process. Null if there is none. */
   startOf(pid: number): string | null;
-  /** Whether `a` is not earlier than `b`, both start times; true where that cannot be told. */
+  /** Whether start time `a` is not earlier than `b`. True if that is unknown. */
   notEarlier(a: string, b: string): boolean;
-  /** Whether the environment a process was started with holds `entry` (`NAME=value`). */
+  /** Whether the environment that a process was started with contains `entry` (`NAME=value`). */
   hasEnv(pid: number, entry: string): Promise<boolean>;
 }
 
-/** Processes looked at before the event loop gets its turn. */
+/** Processes inspected before yielding to the event loop. */
 const SLICE = 64;
 const PS_WAIT_MS = 5_000;
 const PS_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Not that of `fs/promises`, a module that takes long to load. */
+/** Not from `fs/promises`, which is slow to load. */
 const readText = promisify(readFile);
 
 let ours: boolean | undefined;
 
-/** Whether /proc numbers processes as we do. One of another namespace has other processes under these numbers. */
+/** Whether /proc uses our process numbers. In another namespace they belong to other processes. */
 function isOurs(): boolean {
   try {
     ours ??= readlinkSync('/proc/self') === String(process.pid);
@@ -102,9 +102,9 @@ export const psTable: ProcessTable = {
       return null;
     }
   },
-  // In whole seconds, and some systems round them anew at each look.
+  // In whole seconds, and some systems round differently each time.
   notEarlier: (a, b) => !(Date.parse(a) < Date.parse(b) - 1_000),
-  // No `ps` shows another process's environment in a form that can be trusted.
+  // No `ps` shows another process's environment in a reliable form.
   hasEnv: async () => false,
 };
 

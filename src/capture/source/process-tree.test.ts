@@ -30,7 +30,7 @@ function tableOf(rows: readonly Row[], marked: readonly number[] = []): ProcessT
 const pidsOf = async (root: Partial<TreeRoot>, rows: readonly Row[], marked?: number[]) =>
   (await listTree({ pid: 500, run_id: 'r_1', ...root }, tableOf(rows, marked))).map((p) => p.pid);
 
-/** Far above any pid of this machine's, so that none is ours. */
+/** Far above any pid on this machine, so that none is ours. */
 const far = 90_000_000;
 const system: Row[] = [
   [1, 0, 1, 1, 1],
@@ -40,7 +40,7 @@ const system: Row[] = [
   [far + 2, far + 1, far + 1, null, 950],
 ];
 
-test('group, session, descendants and marked daemons are the tree, everything else is not', async () => {
+test('the tree is the group, session, descendants and marked daemons, and nothing else', async () => {
   const rows: Row[] = [
     ...system,
     [500, far, 500, 500, 100],
@@ -58,7 +58,7 @@ test('group, session, descendants and marked daemons are the tree, everything el
   expect(await pidsOf({}, rows, [506])).toEqual([500, 501, 502, 503, 504, 505, 506, 507]);
 });
 
-test('when another process has the pid of the agent, only what carries the mark is the tree', async () => {
+test('when another process has the pid of the agent, only marked processes are in the tree', async () => {
   const rows: Row[] = [
     ...system,
     [500, 1, 500, 500, 700],
@@ -69,23 +69,23 @@ test('when another process has the pid of the agent, only what carries the mark 
   expect(await pidsOf({ start: '100' }, rows, [502])).toEqual([502]);
 });
 
-test('start times of another kind than the table gives match nothing', async () => {
+test('start times in another format match nothing', async () => {
   const rows: Row[] = [...system, [500, far, 500, null, 100], [501, 500, 500, null, 101]];
   expect(await pidsOf({ start: 'Sun Nov 15 03:00:00 2026' }, rows)).toEqual([]);
 });
 
-test('what started before the agent is never of its tree', async () => {
+test('a process that started before the agent is never in its tree', async () => {
   const rows: Row[] = [...system, [500, far, 500, 500, 100], [501, 500, 500, 500, 99]];
   expect(await pidsOf({ start: '100' }, rows, [far])).toEqual([500]);
 });
 
-test('no pid, 0, 1, negative and fractional pids have no tree', async () => {
+test('a missing, 0, 1, negative or fractional pid has no tree', async () => {
   const pids = [Number.NaN, 0, 1, -1, -500, 500.5, Number.POSITIVE_INFINITY];
   const found = await Promise.all(pids.map((pid) => pidsOf({ pid }, system)));
   expect(found).toEqual(pids.map(() => []));
 });
 
-test('we, our parent and the processes above are never of a tree', async () => {
+test('this process and its ancestors are never in a tree', async () => {
   const rows: Row[] = [
     ...system,
     [500, far, 500, 500, 100],
@@ -96,7 +96,7 @@ test('we, our parent and the processes above are never of a tree', async () => {
   expect(await pidsOf({ start: '100' }, rows, [process.pid])).toEqual([]);
 });
 
-test('a stat line is read whatever the name holds, and an ended process is none', () => {
+test('a stat line is parsed whatever the name contains, and a zombie is skipped', () => {
   const rest = '7 8 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 1000 2';
   expect(parseStat(`42 (a) b (c) S ${rest}\n`)).toEqual({
     pid: 42,
@@ -110,7 +110,7 @@ test('a stat line is read whatever the name holds, and an ended process is none'
   expect(['', '42', '42 (x', '42 (x) S 1'].map(parseStat)).toEqual([null, null, null, null]);
 });
 
-test('a line of ps is read, and an ended process is none', () => {
+test('a line of ps is parsed, and a zombie is skipped', () => {
   expect(parsePsLine('   42     7    8 Ss+  Sun Nov  1 03:02:01 2026 /bin/a b')).toEqual({
     pid: 42,
     ppid: 7,
@@ -123,11 +123,15 @@ test('a line of ps is read, and an ended process is none', () => {
   expect(parsePsLine('')).toBe(null);
 });
 
-verifies('ST-3', 'in a /proc of another process namespace nobody is taken for the agent', () => {
-  const wrap = ['--user', '--map-root-user', '--pid', '--fork'];
-  if (!succeeds(['unshare', ...wrap, 'true'], 'a /proc of others')) return;
-  const table = JSON.stringify(new URL('./process-table.ts', import.meta.url).href);
-  const script = `import { procTable } from ${table}; console.log(procTable.startOf(1));`;
-  const args = [...wrap, process.execPath, '--input-type=module', '-e', script];
-  expect(spawnSync('unshare', args, { encoding: 'utf8' }).stdout).toBe('null\n');
-});
+verifies(
+  'ST-3',
+  'in a /proc of another process namespace, no process is mistaken for the agent',
+  () => {
+    const wrap = ['--user', '--map-root-user', '--pid', '--fork'];
+    if (!succeeds(['unshare', ...wrap, 'true'], 'a /proc of others')) return;
+    const table = JSON.stringify(new URL('./process-table.ts', import.meta.url).href);
+    const script = `import { procTable } from ${table}; console.log(procTable.startOf(1));`;
+    const args = [...wrap, process.execPath, '--input-type=module', '-e', script];
+    expect(spawnSync('unshare', args, { encoding: 'utf8' }).stdout).toBe('null\n');
+  },
+);

@@ -1,4 +1,4 @@
-/** Everything an agent started, found and ended: its session, its group, its descendants, its marked daemons. */
+/** Finds and ends everything an agent started: its session, its group, its descendants and its marked daemons. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessStat } from '../../lib/process-stat.ts';
 import { CAPTURE_LIMITS } from '../limits.ts';
@@ -11,27 +11,27 @@ export interface TreeRoot {
   /** The agent's process, leader of its own group and session. */
   pid: number;
   run_id: string;
-  /** The agent's start time (`startOf`); without it a reused pid cannot be told from the agent's. */
+  /** The agent's start time (`startOf`). Without it, a reused pid cannot be distinguished from the agent's. */
   start?: string | null;
 }
 
 export interface TreeEnd {
-  /** Ended when asked to. */
+  /** Ended on request. */
   ended: number;
   /** Had to be killed. */
   killed: number;
-  /** Still there after the kill (another user's, or stuck in the kernel). */
+  /** Still running after the kill (another user's, or stuck in the kernel). */
   left: number;
-  /** Program names of all of them, without repeats. */
+  /** Program names of all of them, without duplicates. */
   names: string[];
 }
 
-/** The start time of a running process; null when it is not known. */
+/** The start time of a running process. Null if unknown. */
 export function startOf(pid: number): string | null {
   return systemTable.startOf(pid);
 }
 
-/** The first process of a run, when all that is known of it is the mark its processes carry. */
+/** The first process of a run of which only the mark of its processes is known. */
 export async function findMarked(
   run_id: string,
   table: ProcessTable = systemTable,
@@ -44,7 +44,7 @@ export async function findMarked(
   return first;
 }
 
-/** Without ourselves and our ancestors, whatever they look like. */
+/** Excludes this process and its ancestors in any case. */
 export async function listTree(
   root: TreeRoot,
   table: ProcessTable = systemTable,
@@ -54,7 +54,7 @@ export async function listTree(
 
 interface Look {
   list: ProcessStat[];
-  /** We or an ancestor are in the agent's group: it must not be signalled as one. */
+  /** This process or an ancestor is in the agent's group: the group must not be signalled as a whole. */
   shared_group: boolean;
 }
 
@@ -66,20 +66,21 @@ function ourselves(all: ReadonlyMap<number, ProcessStat>): Set<number> {
   return ours.add(process.ppid);
 }
 
-/** `known`: processes seen in the tree before; what they have started since belongs to it too. */
+/** `known`: processes seen in the tree before. Processes they have started since belong to it too. */
 async function lookAt(
   root: TreeRoot,
   known: ReadonlyMap<string, ProcessStat>,
   table: ProcessTable,
 ): Promise<Look> {
-  // 0 and 1 are the kernel's and the system's own groups and sessions; below it, the end of everything.
+  // 0 and 1 are groups and sessions of the kernel and the system; a negative pid would signal everything.
   if (!Number.isSafeInteger(root.pid) || root.pid <= 1) return { list: [], shared_group: true };
   const everything = await table.list();
   const all = new Map(everything.map((one) => [one.pid, one]));
   const ours = ourselves(all);
   const start = root.start ?? null;
   const leader = all.get(root.pid);
-  // A pid is not given out again while a group or session has its number: another leader means ours are all gone.
+  // The system does not reuse a pid while a group or session has its number: another leader means ours have all
+  // ended.
   const reused = start !== null && leader !== undefined && leader.start !== start;
   const others = everything.filter(
     (one) => !ours.has(one.pid) && (start === null || table.notEarlier(one.start, start)),
@@ -109,17 +110,17 @@ function addDescendants(found: Map<number, ProcessStat>, others: readonly Proces
   }
 }
 
-/** One ending of a tree: who was seen, who was already asked. */
+/** The progress of ending a tree: processes seen and processes already asked. */
 interface Ending {
   root: TreeRoot;
   table: ProcessTable;
   known: Map<string, ProcessStat>;
   signalled: Map<string, Set<NodeJS.Signals>>;
-  /** Signals that the group as a whole has had. */
+  /** Signals already sent to the whole group. */
   groups: Set<NodeJS.Signals>;
 }
 
-/** False for a process that is gone, or not ours to signal. */
+/** False for a process that has ended or that we may not signal. */
 export function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -129,9 +130,9 @@ export function send(pid: number, signal: NodeJS.Signals): boolean {
 }
 
 /**
- * Asks each process once per signal; a process that appears later is asked when it is seen, by itself: the group is not
- * asked again, since an agent takes a second interrupt for an order to give up its last words. An interrupt goes to the
- * agent's group alone, as from a terminal, while the agent lives; what it leaves behind is asked to end.
+ * Asks each process once per signal. A process that appears later is asked individually when it is seen: the group is
+ * not asked again, because an agent takes a second interrupt as an order to skip its final output. While the agent
+ * lives, an interrupt is sent only to its group, as from a terminal. Processes it leaves behind are asked to end.
  */
 function signalAll(ending: Ending, look: Look, asked: NodeJS.Signals): void {
   const { root, table, signalled } = ending;
@@ -141,7 +142,7 @@ function signalAll(ending: Ending, look: Look, asked: NodeJS.Signals): void {
   const fresh = look.list.filter(
     (one) => !signalled.get(keyOf(one))?.has(signal) && (!alone || inGroup(one)),
   );
-  // The group in one call, so that none of it can fork away in between.
+  // The group in one call, so that no member can fork away in between.
   const as_group = !ending.groups.has(signal) && fresh.some(inGroup);
   if (as_group) {
     ending.groups.add(signal);
@@ -154,11 +155,11 @@ function signalAll(ending: Ending, look: Look, asked: NodeJS.Signals): void {
     const now = table.startOf(one.pid);
     if (now === null || now === one.start) send(one.pid, signal);
   }
-  // A stopped process takes no other signal than KILL before it goes on.
+  // A stopped process handles no signal except KILL until it continues.
   if (signal !== 'SIGKILL') for (const one of fresh) send(one.pid, 'SIGCONT');
 }
 
-/** Signals the tree until nothing of it is left or `ms` are over; returns what is left. */
+/** Signals the tree until nothing of it is left or `ms` have passed. Returns the rest. */
 async function signalUntilGone(
   ending: Ending,
   signal: NodeJS.Signals,
@@ -177,8 +178,8 @@ async function signalUntilGone(
 }
 
 /**
- * Asks the whole tree to end, waits `grace_ms` at most, then kills what is left, with everything that
- * appears meanwhile. Returns within `grace_ms + CAPTURE_LIMITS.kill_wait_ms` and the time of a few looks.
+ * Asks the whole tree to end, waits at most `grace_ms`, then kills the rest, including processes that appear
+ * meanwhile. Returns within `grace_ms + CAPTURE_LIMITS.kill_wait_ms` plus the time of a few scans.
  */
 export async function endTree(
   root: TreeRoot,

@@ -46,7 +46,7 @@ verifies('WA-1', 'linked work trees and submodules have the remote of their repo
   expect(projectOf(part)).toEqual({ path: part, remote: 'git@h.org:part.git' });
 });
 
-test('a pipe, a link in a circle or a folder in the place of a git file is no remote', () => {
+test('a pipe, a circular link or a folder in place of a git file gives no remote', () => {
   for (const spoil of [
     (path: string) => execFileSync('mkfifo', [path]),
     (path: string) => symlinkSync(path, path),

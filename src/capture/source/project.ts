@@ -1,6 +1,6 @@
 /**
- * The project of a folder: the root of its git work tree, and the remote that the repository's configuration names. Files
- * are read and no program is started: git itself would run programs that the repository chooses.
+ * The project of a folder: the root of its git work tree, and the remote in the repository's configuration. Reads
+ * files and starts no program: git itself would run programs that the repository chooses.
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import type { Project } from '../../model/parts.ts';
 import { CAPTURE_LIMITS } from '../limits.ts';
 import { remoteIn } from './git-remote.ts';
 
-/** The nearest folder, this one or above it, that has a `.git`; null: git would find no repository either. */
+/** The nearest folder with a `.git`, from this one upwards. Null if git would find no repository either. */
 export function repositoryAbove(cwd: string): string | null {
   for (let top = cwd; ; top = dirname(top)) {
     if (existsSync(join(top, '.git'))) return top;
@@ -17,7 +17,7 @@ export function repositoryAbove(cwd: string): string | null {
   }
 }
 
-/** Outside of a repository, the folder itself, without a remote. */
+/** Outside of a repository: the folder itself, without a remote. */
 export function projectOf(folder: string): Project {
   const cwd = realPath(folder);
   const top = repositoryAbove(cwd);
@@ -34,7 +34,10 @@ function realPath(path: string): string {
   }
 }
 
-/** A linked work tree and a submodule have a `.git` file that names their folder; several work trees share one. */
+/**
+ * Linked work trees and submodules have a `.git` file that names their folder. Several work trees share one
+ * configuration.
+ */
 function configFolder(git: string): string {
   const [, named] = /^gitdir: (.+)/.exec(textIn(git)) ?? [];
   const folder = named === undefined ? git : resolve(dirname(git), named);
@@ -42,7 +45,7 @@ function configFolder(git: string): string {
   return common === '' ? folder : resolve(folder, common);
 }
 
-/** The beginning of a file; empty where there is none, or something else is there. */
+/** The beginning of a file. Empty if it is missing or not a file. */
 function textIn(path: string): string {
   const head = headIn(path, Buffer.alloc(CAPTURE_LIMITS.git_config_bytes_max));
   return head?.toString('utf8') ?? '';

@@ -1,4 +1,4 @@
-/** From a spool file into the pipeline: what is new, and what happened to the file meanwhile. */
+/** Feeds a spool file into the pipeline: new bytes, and changes that others made to the file. */
 import { fstatSync, openSync, readSync } from 'node:fs';
 import { withFd } from '../../lib/with-fd.ts';
 import type { Event } from '../../model/event.ts';
@@ -6,7 +6,7 @@ import type { Channel } from '../../model/words.ts';
 import type { Pipeline } from '../pipeline.ts';
 import { type Cut, Tail } from './tail.ts';
 
-/** Null when there is nothing new. */
+/** Null if there is nothing new. */
 export async function readInto(
   pipeline: Pipeline,
   channel: Channel,
@@ -21,8 +21,8 @@ export async function readInto(
 }
 
 /**
- * For a recovery: a tail from the beginning of a spool file. Events: the file does not hold what the killed recorder had
- * read of it. `mark`: the bytes with which the file was made; empty in spools of earlier versions.
+ * For a recovery: a tail from the beginning of a spool file. Returns events if the file lacks bytes that the killed
+ * recorder had read. `mark`: the bytes that the file was created with; empty in spools of earlier versions.
  */
 export function resumeTail(
   pipeline: Pipeline,
@@ -30,7 +30,7 @@ export function resumeTail(
   path: string,
   mark: Buffer,
 ): { tail: Tail; events: Event[] } {
-  // Once cut, a file has no mark.
+  // A truncated file has no mark any more.
   const expected = pipeline.resumption.wasCut(channel) ? Buffer.alloc(0) : mark;
   const at = pipeline.resumption.resumesAt(channel) ?? 0;
   const cut = findCut(path, expected, at);
@@ -41,7 +41,9 @@ export function resumeTail(
 
 const LF = 10;
 
-/** `at`: where behind the mark the last known line begins, which is behind the end of another; 0: nothing is known. */
+/**
+ * `at`: offset after the mark where the last known line begins, which is after the end of another. 0: none is known.
+ */
 function findCut(path: string, mark: Buffer, at: number): Cut | null {
   return withFd(openSync(path, 'r'), (fd) => {
     const { size } = fstatSync(fd);

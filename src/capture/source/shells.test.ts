@@ -16,7 +16,7 @@ function file(content: string | Buffer): string {
   return path;
 }
 
-test('shells are known by name, through links, and as applets', () => {
+test('shells are recognised by name, through links, and as applets', () => {
   const link = join(folder, 'my-agent');
   symlinkSync('/bin/sh', link);
   const busybox = join(folder, 'busybox');
@@ -50,7 +50,7 @@ for (const [text, shell] of [
   ['\x7fELF\0\0', false],
   ['', false],
 ] as const)
-  test(`${JSON.stringify(text)} is ${shell ? 'a' : 'no'} shell's`, () => {
+  test(`${JSON.stringify(text)} is ${shell ? '' : 'not '}run by a shell`, () => {
     expect(isShell(file(text), [])).toBe(shell);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Which programs are shells, judged by their file. Shells open `/dev/stdout` and `/dev/stderr` by name, with O_TRUNC;
- * see docs/adr/0012 for what follows from that.
+ * Recognises shells by their file. Shells open `/dev/stdout` and `/dev/stderr` by name, with O_TRUNC; docs/adr/0012
+ * explains the consequences.
  */
 import { openSync, readSync, realpathSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -10,13 +10,13 @@ const SHELLS = new Set(
   'sh bash rbash dash ash zsh ksh ksh93 mksh lksh oksh pdksh posh yash fish csh tcsh'.split(' '),
 );
 
-/** Programs that are several, by their first argument or the name they were called by. */
+/** Programs that act as several, depending on their first argument or the name they were called by. */
 const MULTICALL = new Set(['busybox', 'toybox']);
 
-/** What is read of a script: launchers are shorter, and longer ones decide early whom they start. */
+/** Bytes of a script that are read: launchers are shorter, and longer scripts decide early which program they start. */
 const SCRIPT_BYTES = 64 * 1024;
 
-/** `exec program … "$@"`, perhaps over several lines. A mere redirection (`exec 2>&1`) starts nothing. */
+/** `exec program … "$@"`, perhaps over several lines. A redirection alone (`exec 2>&1`) starts nothing. */
 const EXEC =
   /^[ \t]*(?:.*(?:&&|\|\||then|else)[ \t]+)?exec[ \t]+(?!\{?\w*\}?[<>])(\S+)(?:\\\n|.)*\$(?:@|\{@|\{1\+)/gm;
 
@@ -41,15 +41,15 @@ function isShellScript(path: string): boolean {
   const text = headOf(path);
   if (text === null) return false;
   if (!text.startsWith('#!')) {
-    // The system refuses to execute a text without an interpreter; execvp then has /bin/sh run it.
+    // The system refuses to execute a text without an interpreter line; execvp then runs it with /bin/sh.
     return text !== '' && !text.includes('\0') && !handsOver(text);
   }
   return SHELLS.has(interpreterOf(text)) && !handsOver(text);
 }
 
 /**
- * A launcher (of pnpm, asdf, Nix …) replaces itself with the real program by `exec`: that one writes the output, and
- * what holds for the launcher's interpreter does not hold for it. It is recognised by the arguments that it passes on.
+ * A launcher (of pnpm, asdf, Nix …) replaces itself with the real program using `exec`. That program writes the
+ * output, so the launcher's interpreter does not matter. A launcher is recognised by the arguments that it passes on.
  */
 function handsOver(script: string): boolean {
   for (const [, word = ''] of script.matchAll(EXEC))
@@ -57,10 +57,10 @@ function handsOver(script: string): boolean {
   return false;
 }
 
-/** Options of env with a value of their own behind them. */
+/** Options of env that take a separate value. */
 const ENV_VALUE = new Set(['-u', '--unset', '-C', '--chdir', '-a', '--argv0']);
 
-/** The name of the program that the first line names, also behind `env`. */
+/** The name of the program in the first line, also behind `env`. */
 function interpreterOf(text: string): string {
   const words = (text.slice(2).split('\n', 1)[0] ?? '').trim().split(/\s+/);
   const first = basename(words[0] ?? '');
@@ -73,7 +73,7 @@ function interpreterOf(text: string): string {
   return basename(behind ?? '');
 }
 
-/** Null for what cannot be read. */
+/** Null if the file cannot be read. */
 function headOf(path: string): string | null {
   try {
     const start = Buffer.alloc(SCRIPT_BYTES);

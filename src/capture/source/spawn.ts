@@ -15,20 +15,20 @@ import { isFolder, lookUpProgram } from './find-program.ts';
 import { startOf } from './process-tree.ts';
 
 export interface ResolvedLaunch {
-  /** A path, or a name that is looked up on `env.PATH`. */
+  /** A path, or a name that is looked up in `env.PATH`. */
   command: string;
   args: readonly string[];
   /** The whole environment. */
   env: Readonly<Record<string, string>>;
   cwd: string;
-  /** null: stdin is empty. */
+  /** Null: stdin is empty. */
   stdin_path: string | null;
-  /** Set: stdin is a pipe, whose other end is the process's `stdin`; when we die, it ends. */
+  /** If set, stdin is a pipe and the process's `stdin` is its other end. It is closed when this process dies. */
   stdin_open?: boolean;
-  /** Both exist already, as regular files; the agent appends to them itself, unless it has `output_fds`. */
+  /** Both are existing regular files. The agent appends to them itself unless it has `output_fds`. */
   stdout_path: string;
   stderr_path: string;
-  /** What the agent gets as stdout and stderr instead of the files, unless it is empty; the caller closes them. */
+  /** If not empty, used as the agent's stdout and stderr instead of the files. The caller closes them. */
   output_fds?: readonly number[];
 }
 
@@ -38,13 +38,13 @@ export interface AgentExit {
 }
 
 export interface AgentProcess {
-  /** Also the id of its process group and session; null when it could not be started. */
+  /** Also the id of its process group and session. Null if it could not be started. */
   pid: number | null;
-  /** Start time by the system's own count, the guard against pid reuse; null where it is not known. */
+  /** Start time as the system counts it, to detect pid reuse. Null if unknown. */
   start: string | null;
-  /** The other end of its stdin; null: that is no pipe. Whether the agent still reads is nobody's worry. */
+  /** The other end of its stdin. Null if stdin is not a pipe. Write errors are ignored. */
   stdin: Writable | null;
-  /** Rejects with a TachoError when the program could not be started; may be left unwatched. */
+  /** Rejects with a TachoError if the program could not be started. An unhandled rejection is harmless. */
   started: Promise<void>;
   /** Never rejects. An agent that was never started has neither exit code nor signal. */
   exited: Promise<AgentExit>;
@@ -56,7 +56,9 @@ function resolveProgram(plan: ResolvedLaunch): string {
   const found = lookUpProgram(plan.command, plan.env.PATH, plan.cwd);
   if (found.state === 'found') return found.path;
   if (found.state === 'not_executable') {
-    const why = isFolder(found.path) ? 'is a folder, no program' : 'is not executable: chmod +x it';
+    const why = isFolder(found.path)
+      ? 'is a folder, not a program'
+      : 'is not executable: chmod +x it';
     throw new TachoError('agent_not_executable', `${found.path} ${why}`, { stage: STAGE });
   }
   const where = plan.command.includes('/') ? 'there is no such file' : 'it is not on the PATH';
@@ -81,7 +83,7 @@ function checkFolder(cwd: string): void {
 
 function openRegular(path: string, flags: number): number {
   return withPath(path, STAGE, () => {
-    // Opening a FIFO would block this whole process, so its kind is looked at first.
+    // Opening a FIFO would block this whole process, so the kind of file is checked first.
     const found = lstatSync(path);
     if (!found.isFile() && !found.isSymbolicLink()) throw notRegular(path);
     const fd = openSync(path, flags | constants.O_NOFOLLOW);
@@ -95,7 +97,7 @@ function notRegular(path: string): TachoError {
   return new TachoError('not_a_file', `${path}: not a regular file`, { stage: STAGE });
 }
 
-/** All but what is a pipe. */
+/** Opens everything that is not a pipe. */
 function openStdio(plan: ResolvedLaunch): number[] {
   const { stdin_path, stdout_path, stderr_path } = plan;
   const fds: number[] = [];
@@ -121,7 +123,7 @@ function closeAll(fds: readonly number[]): void {
   for (const fd of fds) closeSync(fd);
 }
 
-/** The cause is not kept: Node's error holds every argument, and with them the prompt. */
+/** The cause is not kept: Node's error contains every argument, including the prompt. */
 function spawnError(cause: unknown, program: string, plan: ResolvedLaunch): TachoError {
   if (cause instanceof TachoError) return cause;
   const errno = errnoOf(cause) || 'unknown error';
@@ -130,7 +132,7 @@ function spawnError(cause: unknown, program: string, plan: ResolvedLaunch): Tach
     new TachoError(code, `cannot start ${program}: ${why}`, { stage: STAGE, retryable });
   switch (errno) {
     case 'ENOENT':
-      return failed('agent_not_executable', 'the interpreter its first line names is missing');
+      return failed('agent_not_executable', 'the interpreter in its first line is missing');
     case 'EACCES':
     case 'ENOEXEC':
     case 'EPERM':
@@ -138,10 +140,10 @@ function spawnError(cause: unknown, program: string, plan: ResolvedLaunch): Tach
     case 'E2BIG':
       return failed(
         'spawn_failed',
-        `its arguments and environment are too long for this system (the longest argument has ${longest()} bytes): give it less in arguments`,
+        `its arguments and environment are too long for this system (the longest argument has ${longest()} bytes): pass it shorter arguments`,
       );
     case 'ERR_INVALID_ARG_VALUE':
-      return failed('spawn_failed', 'an argument or environment variable holds a NUL character');
+      return failed('spawn_failed', 'an argument or environment variable contains a NUL character');
     default:
       return failed('spawn_failed', errno, ['EAGAIN', 'EMFILE', 'ENFILE'].includes(errno));
   }
@@ -165,9 +167,9 @@ function follow(child: ChildProcess, program: string, plan: ResolvedLaunch): Age
   });
   child.once('exit', (exit_code, signal) => exited.resolve({ exit_code, signal }));
   const pid = child.pid ?? null;
-  // Not reaped before the event loop turns, so the pid is certainly still the child's.
+  // The child is not reaped before the event loop turns, so the pid is still the child's.
   const start = pid === null ? null : startOf(pid);
-  // An agent that has closed it, or is gone, is told by its end.
+  // An agent that closed its stdin or has ended is noticed by its exit.
   child.stdin?.on('error', () => {});
   return { pid, start, stdin: child.stdin, started: started.promise, exited: exited.promise };
 }

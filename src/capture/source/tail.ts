@@ -1,4 +1,4 @@
-/** Reads along in a file that another process writes: woken by the file system, with a poll for what that misses. */
+/** Follows a file that another process writes: woken by the file system, with a poll for missed changes. */
 import {
   close,
   constants,
@@ -16,13 +16,13 @@ import { LIMITS } from '../../lib/limits.ts';
 import { KnownBytes } from './known-bytes.ts';
 
 /**
- * `truncated`: the file was cut, and perhaps has grown again. The bytes of the last read are from its new beginning; what
- * had not been read is lost. `overwritten`: bytes that were read have changed in place. `shortened`: the file lacks bytes
- * at its end that it had, and begins as it did.
+ * `truncated`: the file was truncated and may have grown again. The bytes of the last read are from its new
+ * beginning; unread bytes are lost. `overwritten`: bytes that were read have changed in place. `shortened`: the file
+ * has lost bytes at its end, but its beginning is unchanged.
  */
 export interface Cut {
   kind: 'truncated' | 'overwritten' | 'shortened';
-  /** How far it had been read. */
+  /** How far the file had been read. */
   position: number;
   /** Its size now. */
   size: number;
@@ -30,9 +30,9 @@ export interface Cut {
 
 export interface TailOptions {
   from: number;
-  /** The bytes before `from`, with which the file begins: without them it was cut. */
+  /** The bytes before `from`, with which the file begins. If they are missing, it was truncated. */
   mark?: Buffer | null;
-  /** false: poll only, for file systems that tell nothing. */
+  /** False: poll only, for file systems that report no changes. */
   watch?: boolean;
 }
 
@@ -41,16 +41,16 @@ const readAt = promisify(read);
 const closeFd = promisify(close);
 
 function openFile(path: string): number {
-  // Without O_NONBLOCK a FIFO put in the file's place would block this process.
+  // Without O_NONBLOCK, a FIFO in place of the file would block this process.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   return withPath(path, STAGE, () => openSync(path, flags));
 }
 
-/** Keeps no process alive. */
+/** Does not keep the process alive. */
 export class Tail {
-  /** Offset of the next byte to be read. */
+  /** Offset of the next byte to read. */
   position: number;
-  /** Something may have changed since the last read began. */
+  /** Whether something may have changed since the last read began. */
   changed = true;
   readonly #path: string;
   readonly #fd: number;
@@ -64,11 +64,11 @@ export class Tail {
   #watcher: FSWatcher | null = null;
   #busy: Promise<unknown> | null = null;
   #closed = false;
-  /** Nothing behind this offset has to be read. */
+  /** Nothing after this offset has to be read. */
   #until = Number.POSITIVE_INFINITY;
   #stopped = false;
 
-  /** Throws a TachoError when the file cannot be opened. */
+  /** Throws a TachoError if the file cannot be opened. */
   constructor(path: string, options: TailOptions) {
     this.#path = path;
     this.position = options.from;
@@ -83,7 +83,7 @@ export class Tail {
     this.#poll.unref();
   }
 
-  /** Whether the file system reports changes; false: only the poll finds them. */
+  /** Whether the file system reports changes. If not, only the poll finds them. */
   get watching(): boolean {
     return this.#watcher !== null;
   }
@@ -93,7 +93,7 @@ export class Tail {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#wake());
       this.#watcher.on('error', () => this.#stopWatching());
     } catch {
-      // No watch to be had (inotify's limits, a file system without): the poll is enough.
+      // A watch is not available (inotify limits, file system without support): the poll is enough.
       this.#watcher = null;
     }
   }
@@ -121,7 +121,7 @@ export class Tail {
     return new Promise((done) => fstat(this.#fd, (error, found) => done(error ? null : found)));
   }
 
-  /** Keeps the descriptor open until `pending` is over. */
+  /** Keeps the descriptor open until `pending` settles. */
   #hold<T>(pending: Promise<T>): Promise<T> {
     const mine = pending.finally(() => {
       if (this.#busy === mine) this.#busy = null;
@@ -132,11 +132,11 @@ export class Tail {
   }
 
   /**
-   * The bytes there are now, at most `LIMITS.read_chunk_bytes` or the given buffer's length; null when
-   * there is nothing new. With a buffer the result lies in it. One read at a time.
+   * The bytes available now, at most `LIMITS.read_chunk_bytes` or the length of the given buffer. Null if there is
+   * nothing new. With a buffer, the result is a view of it. Only one read at a time.
    */
   async read(buffer?: Buffer): Promise<Buffer | null> {
-    // Only the poll's look at the size can be under way here.
+    // Only the poll's check of the size can be in progress here.
     if (this.#busy !== null) await this.#busy;
     if (this.#closed || this.#stopped) return null;
     return this.#hold(this.#readNow(buffer));
@@ -155,7 +155,7 @@ export class Tail {
         got = await this.#fill(target);
       }
       this.position += got;
-      // After a truncation the offset says nothing: then the end of the file does.
+      // After a truncation the offset is meaningless: then the end of the file decides.
       this.#stopped =
         this.#until !== Number.POSITIVE_INFINITY &&
         (got < target.length || this.position >= this.#until);
@@ -177,7 +177,7 @@ export class Tail {
     return bytesRead;
   }
 
-  /** After the read: where the bytes before it are still the same, it was a read of the same file. */
+  /** After a read: if the bytes before it are unchanged, it was a read of the same file. */
   #findCut(got: number): Cut | null {
     const { position } = this;
     const changed = this.#known.check(this.#fd, position);
@@ -189,18 +189,18 @@ export class Tail {
     return kind === null ? null : { kind, position, size };
   }
 
-  /** The file's size now. */
+  /** The file's current size. */
   size(): number {
     return fstatSync(this.#fd).size;
   }
 
-  /** From now on only what the file has at this moment is read, at most up to the offset `most`. Can be asked for again. */
+  /** From now on, only the file's current content is read, at most up to the offset `most`. May be called again. */
   stop(most: number): void {
     this.#until = Math.min(this.size(), most);
     this.#stopped = false;
   }
 
-  /** What somebody else did to bytes that were read already, found by the last read; null: nothing. Given once. */
+  /** A change by another process to bytes already read, found by the last read, or null. Returned once. */
   takeCut(): Cut | null {
     const cut = this.#cut;
     this.#cut = null;
@@ -227,8 +227,8 @@ export class Tail {
 export type WaitResult = 'changed' | 'timeout' | 'aborted';
 
 /**
- * Resolves as soon as any tail may have something new. A change between a tail's last read and this
- * call is not missed. Keeps the process alive while it waits.
+ * Resolves as soon as any tail may have something new. A change between a tail's last read and this call is not
+ * missed. Keeps the process alive while it waits.
  */
 export function waitForChange(
   tails: readonly Tail[],

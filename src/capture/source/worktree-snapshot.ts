@@ -1,4 +1,4 @@
-/** A git work tree at one moment: which files differ from its last commit, and what they hold. */
+/** A git work tree at one moment: the files that differ from its last commit, and their contents. */
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { own } from '../../lib/own.ts';
@@ -9,16 +9,16 @@ import { repositoryAbove } from './project.ts';
 import type { Worktree, WorktreeLimit } from './worktree.ts';
 
 export interface SnapshotOptions {
-  /** The snapshot this one will be compared with. Needed for commits made and changes undone between them. */
+  /** The snapshot that this one will be compared with, needed for commits made and changes undone between them. */
   since?: Worktree | null;
-  /** Absolute folders to leave out, beside `.tacho`. */
+  /** Absolute folders to exclude, besides `.tacho`. */
   ignore?: readonly string[];
   env?: NodeJS.ProcessEnv;
 }
 
 const READERS = 8;
 
-/** null: the folder is in no git work tree, or there is no git. */
+/** Null if the folder is not in a git work tree, or if git is not installed. */
 export async function snapshotWorktree(
   cwd: string,
   options: SnapshotOptions = {},
@@ -40,18 +40,18 @@ export async function snapshotWorktree(
     if (tree === null) return null;
     const filters = config === null ? null : withoutFilters(config);
     if (filters === null || !ownTree(tree)) stop(tree, run.signal.aborted ? 'timed_out' : 'unsafe');
-    // From the same folder as `filters`: seen from the top, git may find another repository, with filters of its own.
+    // In the same folder as `filters`: from the top, git may find another repository with its own filters.
     else await fill(tree, { ...run, settings: filters }, options);
-    // Git knows more reasons why this is no work tree.
+    // Git knows further reasons why this is not a work tree.
     const failed = plain !== null && tree.limits.includes('git_failed');
     return failed && (await findTree(run)) === null ? null : tree;
   } catch {
-    // The folder went away meanwhile: there is nothing to compare.
+    // The folder was removed meanwhile: there is nothing to compare.
     return null;
   }
 }
 
-/** Read by git first: a pipe there would hold it until its time is up. */
+/** Files that git reads first: a pipe in their place would block it until its time is up. */
 const READ_FIRST = [
   '.gitignore',
   '.gitattributes',
@@ -73,12 +73,12 @@ const statOf = (path: string) => {
 
 const hasPipe = (top: string) => READ_FIRST.some((name) => statOf(join(top, name))?.isFIFO());
 
-/** Settings with which a work tree is not simply the folder that has the `.git`, or its ids are others. */
+/** Settings with which the work tree is not simply the folder that has the `.git`, or with another kind of ids. */
 const SPECIAL_KEY = /^(?:core\.worktree$|extensions\.)/;
 
 /**
- * The work tree of a repository as most are, so that git need not be asked for it: a `.git` folder of our own with all
- * that makes it one, and no special settings. Null: git must say.
+ * The work tree of an ordinary repository, found without asking git: a `.git` folder of our own with all its parts,
+ * and no special settings. Null if git must be asked.
  */
 function plainTree(top: string, cwd: string, config: readonly string[] | null): Worktree | null {
   if (config === null || config.some((key) => SPECIAL_KEY.test(key))) return null;
@@ -101,7 +101,7 @@ async function findTree(run: GitRun): Promise<Worktree | null> {
   if (!found.ok) return found.why === 'timed_out' ? emptyTree(cwd, cwd, ['timed_out']) : null;
   const [inside, format, ...rest] = found.output.toString('utf8').split('\n');
   if (inside !== 'true') return null;
-  // Last, because a folder's name may hold line feeds.
+  // Last, because a folder's name may contain line feeds.
   const tree = emptyTree(rest.slice(0, -1).join('\n'), cwd);
   return { ...tree, oid_length: format === 'sha256' ? 64 : 40 };
 }
@@ -111,7 +111,7 @@ function emptyTree(top: string, cwd: string, limits: WorktreeLimit[] = []): Work
   return { top, cwd, oid_length: 40, head: null, files, committed, moved, limits };
 }
 
-/** `core.worktree` may name any folder; the top of a real work tree has its `.git`, and the run's folder is below it. */
+/** `core.worktree` may name any folder. The top of a real work tree has a `.git`, and the run's folder is inside it. */
 function ownTree({ top, cwd }: Worktree): boolean {
   const from_top = relative(top, cwd);
   if (from_top === '..' || from_top.startsWith(`..${sep}`)) return false;
@@ -156,7 +156,10 @@ function isIgnored(path: string, ignored: readonly string[]): boolean {
   return ignored.some((prefix) => path.startsWith(prefix));
 }
 
-/** Entries of changed and of unmerged files: how many words are before the path, and which are the mode and id in `head`. */
+/**
+ * Entries of changed and unmerged files: the number of words before the path, and the positions of the mode and id in
+ * `head`.
+ */
 const CHANGED: Record<string, { words: number; mode: number; oid: number }> = {
   // 1 XY sub mH mI mW hH hI path
   '1 ': { words: 8, mode: 3, oid: 6 },
@@ -203,7 +206,7 @@ function committedState(mode: string | undefined, oid: string | undefined): File
   return { kind: 'present', oid, stat: null, size: null };
 }
 
-/** Reads the files that differ, and for sizes those that were committed. */
+/** Reads the files that differ, and the committed ones for their sizes. */
 async function readFiles(tree: Worktree, paths: string[], signal: AbortSignal): Promise<void> {
   if (tree.limits.length > 0) return;
   const queue = [...new Set([...paths, ...tree.moved.keys()])];
@@ -220,6 +223,6 @@ async function readFiles(tree: Worktree, paths: string[], signal: AbortSignal): 
 }
 
 function fullPath({ top }: Worktree, path: string): Buffer {
-  // An untracked repository in the tree is listed as a folder, with a slash at its end.
+  // An untracked repository in the tree is listed as a folder with a trailing slash.
   return Buffer.concat([Buffer.from(`${top}/`), Buffer.from(path.replace(/\/$/, ''), 'latin1')]);
 }

@@ -1,12 +1,12 @@
-/** What changed in a git work tree between two moments (RO-10), without writing to it. */
+/** Changes in a git work tree between two moments (RO-10), found without writing to it. */
 import { relative, sep } from 'node:path';
 import type { FileOperation } from '../../model/words.ts';
 import { ABSENT, type FileState } from './file-state.ts';
 
 /**
- * `big_files`: some files were compared by size and time only. The others mean that nothing was compared:
- * too many changed files, no answer in time, git failed half way, or the repository's configuration runs programs that
- * cannot be switched off, names another folder as its work tree, or is a pipe.
+ * `big_files`: some files were compared by size and time only. The others mean that nothing was compared: too many
+ * changed files, no answer in time, git failed midway, or the repository's configuration runs programs that cannot be
+ * disabled, names another folder as its work tree, or is a pipe.
  */
 export type WorktreeLimit =
   | 'big_files'
@@ -15,25 +15,25 @@ export type WorktreeLimit =
   | 'git_failed'
   | 'unsafe_config';
 
-/** Paths are from the top of the work tree, one character a byte: names need not be UTF-8. */
+/** Paths are relative to the top of the work tree, one character per byte: names need not be UTF-8. */
 export interface Worktree {
   top: string;
   cwd: string;
-  /** Characters of an object id: 40, or 64 in a repository with SHA-256. */
+  /** Length of an object id: 40, or 64 in a repository with SHA-256. */
   oid_length: number;
-  /** null: no commit yet. */
+  /** Null: no commit yet. */
   head: string | null;
-  /** Files that differ from `head`, and those the earlier snapshot held. */
+  /** Files that differ from `head`, and those in the earlier snapshot. */
   files: Map<string, FileState>;
-  /** What `head` holds at the paths of `files` that it has. */
+  /** Object ids in `head` for the paths of `files` that it contains. */
   committed: Map<string, string>;
-  /** What differs between the earlier snapshot's `head` and this one's. */
+  /** Differences between the earlier snapshot's `head` and this one's. */
   moved: Map<string, { from: FileState; to: FileState }>;
   limits: WorktreeLimit[];
 }
 
 export interface FileChange {
-  /** From the folder the run works in; may begin with `..`. */
+  /** Relative to the folder the run works in; may begin with `..`. */
   path: string;
   operation: FileOperation;
   size: number | null;
@@ -46,7 +46,7 @@ const NOTHING_COMPARED: readonly WorktreeLimit[] = [
   'unsafe_config',
 ];
 
-/** Same content. What cannot be told counts as changed. */
+/** Whether the content is the same. If that is unknown, it counts as changed. */
 function same(a: FileState, b: FileState): boolean {
   if (a.kind === 'absent' || b.kind === 'absent') return a.kind === b.kind;
   if (a.oid !== null && b.oid !== null) return a.oid === b.oid;
@@ -56,12 +56,12 @@ function same(a: FileState, b: FileState): boolean {
 function stateBefore(path: string, before: Worktree, after: Worktree): FileState {
   const known = before.files.get(path) ?? after.moved.get(path)?.from;
   if (known !== undefined) return known;
-  // Clean before, and the commits agree about it: it was as the commit has it.
+  // Unchanged before, and both commits have the same content: it was as committed.
   const oid = after.committed.get(path);
   return oid === undefined ? ABSENT : { kind: 'present', oid, stat: null, size: null };
 }
 
-/** Why nothing is compared between two snapshots; null: everything is, as far as it is known. */
+/** Why two snapshots are not compared, or null if they are. */
 export function uncompared(before: Worktree, after: Worktree): WorktreeLimit | null {
   return [...before.limits, ...after.limits].find((one) => NOTHING_COMPARED.includes(one)) ?? null;
 }

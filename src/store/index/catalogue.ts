@@ -1,4 +1,4 @@
-/** Which segments hold a session's entries: from the index where there is one, and from the segments beyond it. */
+/** Finds the segments with a session's entries: from the index as far as it goes, then from the segments themselves. */
 import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../../lib/limits.ts';
 import { eachLine, type ReadReport, type SegmentLine, scanSegment } from '../journal/scan.ts';
@@ -11,12 +11,12 @@ type SeeLine = (line: SegmentLine, segment: string) => void;
 
 export type Catalogue = ReturnType<typeof createCatalogue>;
 
-/** Entries with these sources stand beside their original: several may have the same number. */
+/** Entries with these sources are alternatives to their original: several may have the same number. */
 export const CONFLICT = 'conflict:';
 
 export type Ranges = ReturnType<typeof createRanges>;
 
-/** Joins lines, in the order of the segment, into positions. */
+/** Combines lines, in the order of the segment, into positions. */
 export function createRanges(segment: string) {
   const open = new Map<string, Position>();
   const all: Position[] = [];
@@ -24,10 +24,10 @@ export function createRanges(segment: string) {
 
   let last: Position | null = null;
 
-  /** Lines with ascending numbers, without a gap. */
+  /** Adds lines with ascending numbers without a gap. */
   function addRun(run: Omit<Position, 'segment'>): void {
     const { session, source, first_seq, last_seq } = run;
-    // Most lines follow the one before them.
+    // Most lines follow the previous one.
     if (last?.session === session && last.source === source && first_seq === last.last_seq + 1) {
       last.last_seq = last_seq;
       return;
@@ -60,7 +60,7 @@ export function createRanges(segment: string) {
   };
 }
 
-/** `inHand`: the segment that the caller writes, known from memory; null: none. */
+/** `inHand`: the segment that the caller is writing, known from memory, or null. */
 export function createCatalogue(
   dir: string,
   index: PositionIndex = memoryIndex(),
@@ -68,9 +68,9 @@ export function createCatalogue(
 ) {
   const segments = watchSegments(dir, index.book);
   let moved_to = index.moved_to;
-  /** What a refresh has learned and not saved yet. */
+  /** Ranges that a refresh has found and not saved yet. */
   const learned = new Set<Ranges>();
-  /** Reads a segment from a byte on; null where there is nothing new. */
+  /** Reads a segment from an offset. Null if there is nothing new. */
   async function learn(
     segment: string,
     from: number,
@@ -95,8 +95,8 @@ export function createCatalogue(
   }
   return {
     /**
-     * Learns what was added since, by any process; `see` is given each line of it. Gives the segments that cannot be read
-     * to their end.
+     * Reads entries added since the last refresh by any process; `see` gets each line. Returns the segments that
+     * cannot be read to their end.
      */
     async refresh(report: ReadReport, see: SeeLine = () => undefined): Promise<string[]> {
       if (index.moved_to !== moved_to) segments.forget();
@@ -110,14 +110,14 @@ export function createCatalogue(
       for (const found of segments.changed(inHand()?.segment)) {
         const { segment, bytes } = found;
         const known = index.coveredBytes(segment);
-        // Shorter than it was: another file, or one that was cut. Nothing that was known of it holds.
+        // Shorter than before: a different file, or a truncated one. Everything known about it is invalid.
         if (bytes < known) index.forgetSegment(segment);
         const from = bytes < known ? 0 : known;
         const before = report.unreadable;
         const cover = bytes > from ? await learn(segment, from, report, see) : null;
         const whole = report.unreadable === before;
         if (!whole) unread.push(segment);
-        // Others have their turn: small segments are read without a wait.
+        // Yields to the event loop: small segments are read without waiting.
         if (batch.add(cover, whole ? found : null)) await setImmediate();
       }
       batch.flush();
@@ -127,7 +127,7 @@ export function createCatalogue(
   };
 }
 
-/** Many small segments are saved together: each time costs as much as reading several of them. */
+/** Many small segments are saved together: one save costs as much as reading several of them. */
 const BATCH_SEGMENTS = 256;
 const BATCH_POSITIONS = 4096;
 
@@ -157,7 +157,7 @@ function createBatch(save: (covers: readonly Cover[], found: readonly FoundSegme
 
 const catalogues = new WeakMap<PositionIndex, Map<string, Catalogue>>();
 
-/** One catalogue for all who read with the same index: many sessions one after the other cost one look at the segments. */
+/** One catalogue for all readers of an index: reading many sessions in turn costs one scan of the segments. */
 export function catalogueOf(dir: string, index: PositionIndex): Catalogue {
   const by_dir = catalogues.get(index) ?? new Map<string, Catalogue>();
   catalogues.set(index, by_dir);
@@ -166,7 +166,7 @@ export function catalogueOf(dir: string, index: PositionIndex): Catalogue {
   return known;
 }
 
-/** In the order of the journal; pieces of one segment that overlap or follow each other there are one. */
+/** In journal order. Adjacent or overlapping ranges of a segment are merged. */
 function joined(positions: readonly Position[]): Position[] {
   const sorted = [...positions].sort(
     (a, b) => order(a.source, b.source) || order(a.segment, b.segment) || a.offset - b.offset,
@@ -193,11 +193,11 @@ export function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Of one position at least, and of any number of them. */
+/** The smallest offset of at least one position. */
 export const firstOffset = (positions: readonly Position[]) =>
   positions.reduce((least, { offset }) => Math.min(least, offset), Number.POSITIVE_INFINITY);
 
-/** The lines of one session's sources in one segment, from the first that the positions name to the last, or to the end. */
+/** The lines of one session's sources in a segment, from the first position to the last, or to the end. */
 export async function* sessionLines(
   dir: string,
   positions: readonly Position[],
@@ -206,7 +206,7 @@ export async function* sessionLines(
   const { session, segment } = positions[0] as Position;
   const from = firstOffset(positions);
   const sources = new Set(positions.map((position) => position.source));
-  // How many conflicts there are is not known: with one of them the segment is read to its end.
+  // The number of conflicts is unknown: if there is one, the segment is read to its end.
   const to_end =
     options.to_end || positions.some((position) => position.source.startsWith(CONFLICT));
   const open = Map.groupBy(positions, ({ source, last_seq }) => `${last_seq}\n${source}`);

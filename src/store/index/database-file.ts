@@ -1,4 +1,4 @@
-/** Opens the SQLite file of the index safely, and brings it to this schema. */
+/** Opens the SQLite file of the index safely and migrates it to this schema. */
 import { chmodSync, closeSync, existsSync, lstatSync, renameSync, type Stats } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { ELSEWHERE, errnoOf, TachoError, withPath } from '../../lib/errors.ts';
@@ -11,10 +11,10 @@ import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
 export const STAGE = 'index';
 const PAGE_BYTES = 1024;
 export const BUSY_TIMEOUT = 'PRAGMA busy_timeout = 5000';
-/** Together some five seconds, as for every other lock. */
+/** Some five seconds in total, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
-/** Of a damaged database, behind the name of the one in its place. */
+/** Suffix of a damaged database, after the name of its replacement. */
 export const ASIDE = '.broken-';
 
 export interface OpenFile {
@@ -23,7 +23,10 @@ export interface OpenFile {
   inode: number;
 }
 
-/** SQLite does not wait while a file changes to its write-ahead log, as it does when several begin one at once. */
+/**
+ * SQLite does not wait while a file changes to its write-ahead log, as happens when several processes create one
+ * together.
+ */
 export function openPatiently(path: string): OpenFile {
   for (let tries = 1; ; tries++) {
     try {
@@ -39,22 +42,23 @@ function openFile(path: string): OpenFile {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) makeFile(path);
   else checkFile(path, stat);
-  if (removePlanted(path)) throw new DamagedError('something else was in the place of its journal');
+  if (removePlanted(path)) throw new DamagedError('something else was in place of its journal');
   const db = openSqlite(path);
   try {
     db.exec(BUSY_TIMEOUT);
-    // Before anything is written: what a newer tacho made stays as it is.
+    // Before anything is written: a file of a newer tacho is left unchanged.
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw newer(path, version);
     if ((stat?.size ?? 0) <= STORE_LIMITS.index_check_bytes_max) checkWhole(db);
-    // For a new file. Each table and index has a page of its own, and in most stores they hold little.
+    // For a new file. Each table and index has its own page, and in most stores they contain little.
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
-    // What is deleted is overwritten at once: a process that is killed, or finds the file in use, cannot compact it.
+    // Deleted data is overwritten immediately: a killed process, or one that finds the file in use, cannot compact
+    // it.
     db.exec('PRAGMA secure_delete = ON');
     const prepared = prepare(db);
-    // Before anything is written: a trigger runs with it.
+    // Before anything is written, because a write runs triggers.
     refuseForeign(prepared);
     if (version < SCHEMA_VERSION) migrate(db, prepared);
     checkTables(prepared);
@@ -66,8 +70,8 @@ function openFile(path: string): OpenFile {
 }
 
 /**
- * Made here, not by SQLite: its mode is 0600 from the start, and SQLite gives the files beside it the same. Never opened
- * where it exists: closing it again would end the locks of this process on it.
+ * Created here, not by SQLite, so that its mode is 0600 from the start; SQLite gives the files beside it the same
+ * mode. An existing file is never opened here: closing it would end the locks of this process on it.
  */
 function makeFile(path: string): void {
   try {
@@ -82,20 +86,20 @@ function checkFile(path: string, stat: Stats): void {
   if (process.platform !== 'win32' && (stat.mode & 0o777) !== 0o600) chmodSync(path, 0o600);
 }
 
-/** Damage inside an index shows as rows that are not found, not as an error. */
+/** Damage inside an index shows as missing rows, not as an error. */
 function checkWhole(db: DatabaseSync): void {
   const said = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
   if (said !== 'ok') throw new DamagedError(String(said));
 }
 
-/** With triggers or views of others in it a file is no index. */
+/** A file with foreign triggers or views is not our index. */
 function refuseForeign(prepared: Prepared): void {
   const sql = `SELECT type FROM sqlite_schema WHERE type IN ('trigger', 'view')`;
   const foreign = prepared.get(sql);
-  if (foreign !== undefined) throw new DamagedError(`it holds a ${foreign.type}`);
+  if (foreign !== undefined) throw new DamagedError(`it contains a ${foreign.type}`);
 }
 
-/** Nor is a file of this version without our tables. */
+/** A file of this version without our tables is not our index either. */
 function checkTables(prepared: Prepared): void {
   const found = prepared.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`);
   const tables = new Set(found.map(({ name }) => name));
@@ -113,7 +117,7 @@ function versionOf(db: DatabaseSync): number {
 
 function migrate(db: DatabaseSync, prepared: Prepared): void {
   inTransaction(prepared, () => {
-    // Another process may have done it while this one waited.
+    // Another process may have migrated it while this one waited.
     for (let step = versionOf(db); step < SCHEMA_VERSION; step++) {
       db.exec(MIGRATIONS[step] as string);
       db.exec(`PRAGMA user_version = ${step + 1}`);
@@ -121,7 +125,7 @@ function migrate(db: DatabaseSync, prepared: Prepared): void {
   });
 }
 
-/** Another process may have moved it aside already: then the file in its place is a good one. */
+/** Another process may have moved it aside already: then the file in its place is good. */
 export function moveAside(path: string, damaged: number, now_ms: number): string | null {
   if (inode(path) !== damaged) return null;
   const stamp = new Date(now_ms).toISOString().replaceAll(/[:.]/g, '-');

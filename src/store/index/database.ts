@@ -1,4 +1,4 @@
-/** The SQLite file behind the index: read, written, and moved aside when it is damaged. */
+/** The SQLite file behind the index: reading, writing, and moving it aside if it is damaged. */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
@@ -35,8 +35,8 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
     }
   }
 
-  /** Throws the cause again where that is no damage. */
-  function beginAnew(cause: unknown): void {
+  /** Rethrows the cause if it is not damage. */
+  function replaceDamaged(cause: unknown): void {
     if (!isDamaged(cause)) throw databaseError(cause, path);
     open.db.close();
     moved_to = moveAside(path, open.inode, clock.now()) ?? moved_to;
@@ -44,14 +44,14 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
   }
 
   /**
-   * A damaged file may show only when a page of it is read; what it held can be made again from the journal. Until then
-   * the new file is no answer to a read.
+   * Damage may show only when a page is read. The content can be rebuilt from the journal. Until then, the new file
+   * does not answer a read.
    */
   function guarded<T>(body: Body<T>, answers = true): T {
     try {
       return body(open.prepared);
     } catch (cause) {
-      beginAnew(cause);
+      replaceDamaged(cause);
       if (!answers) throw damaged(path, moved_to);
     }
     try {
@@ -62,22 +62,25 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
   }
 
   return {
-    /** Throws when the file turns out to be damaged; the next read is of the file that was begun in its place. */
+    /** Throws if the file turns out to be damaged. The next read uses the new file in its place. */
     read: <T>(body: Body<T>) => guarded(body, false),
-    /** The same for many rows, one by one. `make` is given each row; what it makes is asked for before the next is read. */
+    /**
+     * The same for many rows, one by one. `make` converts each row; the result is consumed before the next row is
+     * read.
+     */
     *each<T>(sql: string, values: readonly SQLInputValue[], make: (row: Row) => T): Generator<T> {
       try {
         for (const row of open.prepared.iterate(sql, ...values)) yield make(row);
       } catch (cause) {
-        beginAnew(cause);
+        replaceDamaged(cause);
         throw damaged(path, moved_to);
       }
     },
-    /** A read that may be answered by an empty file: of what is only a reason to look into the journal. */
+    /** A read that an empty file may answer: for data that only decides whether to read the journal. */
     readOrNone: <T>(body: Body<T>) => guarded(body),
     /** One transaction. */
     write: <T>(body: Body<T>) => guarded((prepared) => inTransaction(prepared, body)),
-    /** The same for what need not be saved: at once, or not at all where others write or the disk fails. */
+    /** The same for optional data: without waiting, or not at all if others are writing or the disk fails. */
     tryWrite(body: Body<void>): boolean {
       const { db } = open;
       try {
@@ -85,7 +88,7 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
         inTransaction(open.prepared, body);
         return true;
       } catch (cause) {
-        if (isDamaged(cause)) beginAnew(cause);
+        if (isDamaged(cause)) replaceDamaged(cause);
         else if (sqliteCode(cause) === 0) throw cause;
         return false;
       } finally {
@@ -102,13 +105,13 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
           prepared.run(`DETACH ${name}`);
         }
       }),
-    /** Where a damaged file was put; null when none was. */
+    /** Where a damaged file was moved to, or null. */
     get moved_to() {
       return moved_to;
     },
-    /** Shrinks the file to what it holds; left for another time while others use it. Damaged files put aside are removed. */
+    /** Shrinks the file to its content, unless others are using it. Removes damaged files that were moved aside. */
     compact() {
-      // They hold rows of runs that are deleted now, and nothing that the journal lacks.
+      // They contain rows of runs that are deleted by now, and nothing that the journal lacks.
       removeBeside(path, ASIDE);
       shrink(open, path);
     },
@@ -127,7 +130,7 @@ function shrink({ db }: OpenFile, path: string): void {
   }
 }
 
-/** A row that is no JSON any more is damage too, though SQLite sees nothing wrong in it. */
+/** A row that is not JSON any more is damage too, although SQLite does not notice. */
 function isDamaged(cause: unknown): boolean {
   return (
     cause instanceof SyntaxError ||
@@ -163,7 +166,7 @@ function damaged(path: string, moved_to: string | null): TachoError {
   return new TachoError('state_unusable', text, { stage: STAGE, retryable: true });
 }
 
-/** SQLite has one code for a file system that is read-only and for a file or folder that we may not write. */
+/** SQLite has one code both for a read-only file system and for a file or folder that we may not write. */
 function readOnlyCode(path: string): string {
   try {
     for (const one of [dirname(path), path]) accessSync(one, constants.W_OK);

@@ -93,7 +93,7 @@ function outcome(n: number, changes: Partial<RunOutcome> = {}): RunOutcome {
 }
 
 describe('runs', () => {
-  verifies('ST-1', 'are stored without what the tools were given and gave back', () => {
+  verifies('ST-1', 'are stored without the inputs and outputs of tools', () => {
     const state = newState();
     const index = openIndex(state);
     index.saveOutcome(outcome(1));
@@ -118,7 +118,7 @@ describe('runs', () => {
     }
   });
 
-  test('are found by id, session id, the beginning of either, and from the last one back', () => {
+  test('are found by id, session id, a prefix of either, and counting back from the last one', () => {
     const index = openIndex(newState());
     const found = (text: string) => index.findRuns(text).map(({ run_id }) => run_id);
     expect([found('last'), index.getRun('none'), found('r_'), found('')]).toEqual([
@@ -193,7 +193,7 @@ describe('runs', () => {
     index.close();
   });
 
-  test('say how many of their calls failed and were denied, unless not all calls are listed', () => {
+  test('have the number of failed and denied calls, unless not all calls are listed', () => {
     const index = openIndex(newState());
     const [call] = outcome(1).tool_calls;
     const statuses = ['ok', 'error', 'denied', 'denied', 'timeout', 'cancelled'] as const;
@@ -258,7 +258,7 @@ describe('runs', () => {
     index.close();
   });
 
-  test('saved again replace what was saved', () => {
+  test('saved again replace the earlier rows', () => {
     const index = openIndex(newState());
     index.saveOutcome(outcome(1));
     index.saveOutcome(outcome(1, { message: 'again' }));
@@ -269,7 +269,7 @@ describe('runs', () => {
 });
 
 describe('positions', () => {
-  test('are given back for ids of any characters, and only grow', () => {
+  test('are returned for ids of any characters, and only grow', () => {
     const index = openIndex(newState());
     const position = (session: string, last_seq: number): Position => ({
       session,
@@ -314,7 +314,7 @@ describe('positions', () => {
 });
 
 describe('a database', () => {
-  test('that is no database, or damaged, is moved aside and begun anew', () => {
+  test('that is not a database, or damaged, is moved aside and replaced', () => {
     const now_ms = Date.UTC(2026, 0, 2, 3, 4, 5);
     for (const bytes of [Buffer.from('this is no database'.repeat(300)), Buffer.alloc(8192, 7)]) {
       const state = newState();
@@ -337,7 +337,7 @@ describe('a database', () => {
       'ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS SELECT * FROM r',
   };
   for (const [how, sql] of Object.entries(FOREIGN))
-    verifies('ST-10', `${how} is moved aside and begun anew`, () => {
+    verifies('ST-10', `${how} is moved aside and replaced`, () => {
       const state = newState();
       openIndex(state).close();
       const other = new DatabaseSync(state.db);
@@ -350,26 +350,30 @@ describe('a database', () => {
       index.close();
     });
 
-  verifies('ST-10', 'that a read finds damaged is moved aside, and is no empty answer', () => {
-    const state = newState();
-    const READS: ((index: ReturnType<typeof openIndex>) => unknown)[] = [
-      (index) => index.getRun(runId(1)),
-      (index) => [...index.listRuns()],
-      (index) => [...index.weighRuns({ entry_bytes: {}, file_bytes: {} }, true)],
-    ];
-    for (const read of READS) {
-      const index = openIndex(state);
-      index.saveOutcome(outcome(1));
-      const other = new DatabaseSync(state.db);
-      other.exec(`UPDATE runs SET outcome = '{', labels = '{'`);
-      other.close();
-      expect(() => read(index)).toThrow(/index was damaged and is now .*: run the command again/);
-      expect(index.runIds()).toEqual([]);
-      index.close();
-    }
-  });
+  verifies(
+    'ST-10',
+    'that a read finds damaged is moved aside, and does not give an empty answer',
+    () => {
+      const state = newState();
+      const READS: ((index: ReturnType<typeof openIndex>) => unknown)[] = [
+        (index) => index.getRun(runId(1)),
+        (index) => [...index.listRuns()],
+        (index) => [...index.weighRuns({ entry_bytes: {}, file_bytes: {} }, true)],
+      ];
+      for (const read of READS) {
+        const index = openIndex(state);
+        index.saveOutcome(outcome(1));
+        const other = new DatabaseSync(state.db);
+        other.exec(`UPDATE runs SET outcome = '{', labels = '{'`);
+        other.close();
+        expect(() => read(index)).toThrow(/index was damaged and is now .*: run the command again/);
+        expect(index.runIds()).toEqual([]);
+        index.close();
+      }
+    },
+  );
 
-  verifies('ST-10', 'that is damaged is no reason to keep the journal from being read', () => {
+  verifies('ST-10', 'that is damaged does not keep the journal from being read', () => {
     const READS: ((index: ReturnType<typeof openIndex>) => unknown)[] = [
       (index) => index.runIds(),
       (index) => [...index.covered()],
@@ -383,7 +387,7 @@ describe('a database', () => {
       const other = new DatabaseSync(state.db);
       other.exec('DELETE FROM runs; PRAGMA wal_checkpoint(TRUNCATE)');
       other.close();
-      // All but the first page, which holds the schema.
+      // All but the first page, which contains the schema.
       const bytes = readFileSync(state.db);
       writeFileSync(state.db, bytes.fill(7, 4096), { flag: 'r+' });
       expect(read(index)).toEqual([]);
@@ -392,7 +396,7 @@ describe('a database', () => {
     }
   });
 
-  verifies('ST-9', 'that was put aside holds deleted runs no longer once they are deleted', () => {
+  verifies('ST-9', 'that was moved aside is removed when runs are deleted', () => {
     const state = newState();
     writeFileSync(state.db, 'a prompt of a run that is deleted later'.repeat(300));
     const index = openIndex(state);
@@ -476,7 +480,7 @@ describe('a database', () => {
     index.close();
   });
 
-  test('of a newer schema is refused and left as it is', () => {
+  test('of a newer schema is refused and left unchanged', () => {
     const state = newState();
     const newer = new DatabaseSync(state.db);
     newer.exec(`CREATE TABLE future (x); PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
@@ -500,7 +504,7 @@ describe('a database', () => {
   });
 });
 
-verifies('ST-1', 'an index with one run takes a small page for each table, not a large one', () => {
+verifies('ST-1', 'an index with one run uses a small page for each table', () => {
   const state = newState();
   using index = openIndex(state);
   index.saveOutcome(outcome(1));

@@ -1,6 +1,6 @@
 /**
- * The index: outcomes of runs, and where each session's events lie in the journal. Small, and made again from the
- * journal at any time. Contract: no conversation, no raw output, no tool inputs or outputs in it (ST-1).
+ * The index: outcomes of runs, and the positions of each session's events in the journal. Small, and can be rebuilt
+ * from the journal at any time. Contract: contains no conversation, no raw output, no tool inputs or outputs (ST-1).
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -28,7 +28,7 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
     ...segmentsTable(db),
     ...sourcesTable(db),
     saveOutcome: (outcome: RunOutcome) => runs.saveOutcomes([outcome]),
-    /** The outcome and what the journal holds of the run, in one transaction. The journal is closed. */
+    /** Saves the outcome and the run's positions in the journal in one transaction. The journal is closed. */
     saveRun: (outcome: RunOutcome, covers: readonly Cover[]) => {
       const closed = covers.map(({ segment }) => closedForm(state.journal, segment));
       db.write((prepared) => {
@@ -41,9 +41,9 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
       });
     },
     stats: () => db.read(statsOf),
-    /** Gives the room of what was deleted back to the disk, bytes and all; not while others use the file. */
+    /** Returns the room of deleted rows to the disk and erases their bytes, unless others are using the file. */
     compact: db.compact,
-    /** Where a damaged database was put when this one was begun in its place; null when none was. */
+    /** Where a damaged database was moved when this one replaced it, or null. */
     get moved_to() {
       return db.moved_to;
     },

@@ -1,17 +1,17 @@
-/** The index's tables, step by step: a database of an older tacho gets the steps it lacks. */
+/** The index's tables as migrations: a database of an older tacho gets the steps it lacks. */
 
 /** The digest in the labels of an import; null for other runs. */
 export const RUN_DIGEST =
   "iif(json_valid(labels), json_extract(labels, '$.imported_sha256'), NULL)";
 
-/** Calls of a stored outcome with one of these statuses; null where the outcome does not list all calls. */
+/** Calls of a stored outcome with one of these statuses. Null if the outcome does not list all calls. */
 function callsWith(statuses: string): string {
   return `iif(json_valid(outcome), iif(json_array_length(outcome, '$.tool_calls') = tool_calls,
     (SELECT count(*) FROM json_each(outcome, '$.tool_calls')
       WHERE json_extract(value, '$.status') IN (${statuses})), NULL), NULL)`;
 }
 
-/** Step n makes schema n. A step is never changed once it was published. */
+/** Step n creates schema n. A published step is never changed. */
 export const MIGRATIONS: readonly string[] = [
   `CREATE TABLE runs (
     run_id TEXT PRIMARY KEY,
@@ -48,12 +48,13 @@ export const MIGRATIONS: readonly string[] = [
     bytes INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;`,
 
-  // Read again from the journal: positions of deleted runs, which say what a gc can free, were not kept before.
+  // Read again from the journal: earlier versions did not keep the positions of deleted runs, which show what a gc
+  // can free.
   `DELETE FROM positions;
   DELETE FROM segments;
   ALTER TABLE segments ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;`,
 
-  // What lists filter by, in the order of lists; by agent with all that sums are made of, so that no outcome is read.
+  // The filters of lists, in the order of lists; by agent with all summed columns, so that no outcome is read.
   `ALTER TABLE runs ADD COLUMN file_bytes INTEGER;
   CREATE INDEX runs_by_agent ON runs
     (agent, started_ms, run_id, success, cost, tokens, tool_calls, file_bytes);
@@ -61,7 +62,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_success ON runs (success, started_ms, run_id);
   CREATE INDEX runs_unmeasured ON runs (run_id) WHERE file_bytes IS NULL;`,
 
-  // Imports by their content, and what is known of the files that were read.
+  // Imports by their content, and facts about the files that were read.
   `CREATE INDEX runs_by_digest ON runs (iif(json_valid(labels), json_extract(labels, '$.imported_sha256'), NULL));
   CREATE TABLE sources (
     source TEXT PRIMARY KEY,
@@ -70,8 +71,8 @@ export const MIGRATIONS: readonly string[] = [
     facts TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;`,
 
-  // Closed segments (packed: 0 or 1; NULL: not closed), what an entry takes in each, and the folder as it was listed.
-  // What a run takes in the journal, once all its segments are closed.
+  // Closed segments (packed: 0 or 1; NULL: not closed), the bytes per entry in each, and the folder as it was listed.
+  // The journal bytes of a run, once all its segments are closed.
   `ALTER TABLE segments ADD COLUMN packed INTEGER;
   ALTER TABLE segments ADD COLUMN entry_bytes REAL;
   CREATE INDEX segments_open ON segments (segment) WHERE packed IS NULL;
@@ -89,8 +90,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_agent ON runs
     (agent, started_ms, run_id, success, cost, tokens, tool_calls, file_bytes, journal_bytes);`,
 
-  // The project of a run, and its calls that failed or were denied. The table is made anew: columns behind the outcome are
-  // slow to read. Older runs get their project from `tacho runs reindex`.
+  // The project of a run, and its calls that failed or were denied. The table is created again: columns after the
+  // outcome are slow to read. Older runs get their project from `tacho runs reindex`.
   `ALTER TABLE runs RENAME TO runs_before;
   CREATE TABLE runs (
     run_id TEXT PRIMARY KEY,
@@ -154,7 +155,7 @@ export const SETTLE_SEGMENT = `INSERT INTO segments (segment, bytes, settled) VA
   ON CONFLICT DO UPDATE SET settled = max(settled, excluded.settled)`;
 
 /**
- * Is given two JSON objects: what an entry takes in each segment that is not closed, and what the files of runs take that are
+ * Takes two JSON objects: the bytes per entry in each segment that is not closed, and the file sizes of runs that are
  * not measured. A segment's bytes are shared by its entries.
  */
 const WEIGHTS = `WITH entry_bytes AS MATERIALIZED
@@ -167,14 +168,17 @@ const JOURNAL_BYTES = `SELECT total((last_seq - first_seq + 1) *
 const RUN_BYTES = `ifnull(journal_bytes, (${JOURNAL_BYTES})) +
   coalesce(file_bytes, (SELECT bytes FROM unmeasured WHERE unmeasured.run_id = runs.run_id), 0)`;
 
-/** Keeps what runs take in the journal, of those with closed segments alone. */
+/** Stores the journal bytes of runs with only closed segments. */
 export const WEIGH_CLOSED = `UPDATE runs SET journal_bytes =
     (SELECT total((last_seq - first_seq + 1) * entry_bytes) FROM positions JOIN segments USING (segment)
       WHERE session = run_id)
   WHERE journal_bytes IS NULL AND NOT EXISTS
     (SELECT 1 FROM positions LEFT JOIN segments USING (segment) WHERE session = run_id AND packed IS NULL)`;
 
-/** More of a run came, or something else of one of its segments is known. The second is given the segment. */
+/**
+ * Used when a run has more entries, or when something changed about one of its segments; the second takes the
+ * segment.
+ */
 export const UNWEIGH_RUN =
   'UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL AND run_id = ?';
 export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes IS NOT NULL AND
@@ -184,8 +188,8 @@ export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes
 export type SumKey = 'agent' | 'model' | 'project';
 
 /**
- * The sums of each group and local day, of the runs that a condition chooses. Floating point: figures come from outside, and no sum of them fails. Sums
- * by agent read no row of the table.
+ * The sums of each group and local day, of the runs that match a condition. Uses floating point: figures come from
+ * outside, and no sum of them may fail. Sums by agent read no row of the table.
  */
 export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
   SELECT ${key} AS name, date(started_ms / 1000.0, 'unixepoch', 'localtime') AS day,
@@ -204,11 +208,11 @@ export const WEIGH_RUNS = `${WEIGHTS}
 export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
 
 /**
- * Replaces what the index said before by what another file says; rows that others added since stay. A statement, and the
- * list it is given; null: none.
+ * Replaces the index's content by that of another file; rows that others added since are kept. Each item is a
+ * statement and the list it takes, or null.
  */
 export const MERGE = [
-  // What is known as closed stays so where it has the same bytes.
+  // A segment that is closed here stays closed if it has the same bytes.
   [
     `UPDATE fresh.segments SET (packed, entry_bytes) = (SELECT packed, entry_bytes FROM main.segments AS known
       WHERE known.segment = segments.segment AND known.bytes = segments.bytes)`,

@@ -1,8 +1,8 @@
-/** What a journal without an index knows of its segments, for as long as it is open. */
+/** Knowledge about the segments of a journal without an index, kept while it is open. */
 import type { Cover, Position, PositionIndex } from './position-index.ts';
 import { fileName, type KnownFolder, NO_BOOK, type SegmentBook } from './segment-book.ts';
 
-/** For a writer that looks nothing up: collects what it wrote, for the index to learn later. */
+/** For a writer that looks nothing up: collects its writes, for the index to learn later. */
 export function coversOnly(covers: Cover[]): PositionIndex {
   return {
     getPositions: () => [],

@@ -1,4 +1,4 @@
-/** What is known of the places of entries, whoever keeps it. */
+/** The interface to the known positions of entries, independent of the storage. */
 import type { SegmentBook } from './segment-book.ts';
 
 /** Entries `first_seq` to `last_seq` of a source without a gap, in ascending order, from `offset` on. */
@@ -11,22 +11,22 @@ export interface Position {
   last_seq: number;
 }
 
-/** What the index knows of the journal. It may know less than there is, never more. */
+/** The index's knowledge of the journal. It may be incomplete, but never exceeds the journal. */
 export interface PositionIndex {
   getPositions(session: string): Position[];
   /** How many bytes of a segment the positions cover. */
   coveredBytes(segment: string): number;
   cover(segment: string, bytes: number, positions: readonly Position[]): void;
-  /** The same of many segments at once. */
+  /** The same for many segments together. */
   coverAll(covers: readonly Cover[]): void;
   forgetSegment(segment: string): void;
-  /** Which segments need no look. */
+  /** The segments that need no check. */
   readonly book: SegmentBook;
-  /** Another value than before: it was lost, and knows nothing of what it knew. */
+  /** A changed value means that the index was lost and knows nothing any more. */
   readonly moved_to?: string | null;
 }
 
-/** What a writer knows of a segment it has left. */
+/** A writer's knowledge of a segment it has finished. */
 export interface Cover {
   segment: string;
   bytes: number;

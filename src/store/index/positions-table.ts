@@ -1,4 +1,4 @@
-/** Where the entries of sessions lie in the journal. */
+/** Positions of the entries of sessions in the journal. */
 
 import type { Database } from './database.ts';
 import { MERGE, SAVE_POSITION, SAVE_SEGMENT, UNWEIGH, UNWEIGH_RUN } from './index-schema.ts';
@@ -29,17 +29,17 @@ export function positionsTable(db: Database) {
         prepared.run('DELETE FROM segments WHERE segment = ?', segment);
         forgetFolder(prepared);
       }),
-    /** Sessions that a segment holds, as far as they are covered. */
+    /** Sessions with entries in a segment, as far as they are covered. */
     sessionsIn: (segment: string) =>
       sessions('SELECT DISTINCT session FROM positions WHERE segment = ?', segment),
-    /** Sessions in the journal, as far as it is covered, that are not in the list of runs. */
+    /** Sessions in the covered part of the journal that are not in the list of runs. */
     unlistedSessions: () =>
       sessions(`SELECT DISTINCT session FROM positions
         WHERE session NOT IN (SELECT run_id FROM runs)`),
     /** Sessions with more than one position. */
     sessionsInPieces: () =>
       sessions('SELECT session FROM positions GROUP BY session HAVING count(*) > 1'),
-    /** Segments that hold entries of any of these sessions, as far as they are covered. */
+    /** Segments with entries of any of these sessions, as far as they are covered. */
     segmentsWith: (sessions_wanted: Iterable<string>) =>
       db.read((prepared) => {
         const sql = `SELECT DISTINCT segment FROM positions
@@ -47,7 +47,7 @@ export function positionsTable(db: Database) {
         const keys = JSON.stringify([...sessions_wanted].map(key));
         return new Set(prepared.all(sql, keys).map(({ segment }) => String(segment)));
       }),
-    /** Replaces what `known` names by what the index in another file holds, in one transaction. */
+    /** Replaces the rows that `known` names by those of the index in another file, in one transaction. */
     mergeFrom: (path: string, known: { runs: readonly string[]; segments: readonly string[] }) =>
       db.withFile('fresh', path, (prepared) => {
         for (const [sql, part] of MERGE)
@@ -65,7 +65,7 @@ export function putCover(prepared: Prepared, { segment, bytes, positions }: Cove
     prepared.run(UNWEIGH_RUN, session);
 }
 
-/** Ids from outside as JSON text where SQLite would change them: it keeps neither lone surrogates nor what follows a NUL. */
+/** Foreign ids as JSON text if SQLite would change them: it keeps neither lone surrogates nor text after a NUL. */
 function key(id: string): string {
   const kept = id.isWellFormed() && !id.includes('\0') && !id.startsWith('"');
   return kept ? id : JSON.stringify(id);

@@ -5,7 +5,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 export interface Prepared {
   all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[];
   get(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined;
-  /** Row by row: for results that may be as long as the list of runs. */
+  /** Row by row, for results that may be as long as the list of runs. */
   iterate(sql: string, ...values: SQLInputValue[]): Iterable<Record<string, unknown>>;
   run(sql: string, ...values: SQLInputValue[]): number;
 }
@@ -23,13 +23,13 @@ export function prepare(db: DatabaseSync): Prepared {
   return {
     all: (sql, ...values) => statement(sql).all(...values),
     get: (sql, ...values) => statement(sql).get(...values),
-    // A statement of its own: two readers of one would take rows from each other.
+    // A separate statement: two readers of one would take rows from each other.
     iterate: (sql, ...values) => db.prepare(sql).iterate(...values),
     run: (sql, ...values) => Number(statement(sql).run(...values).changes),
   };
 }
 
-/** IMMEDIATE: a transaction that reads first and writes later fails when another process wrote in between. */
+/** IMMEDIATE: a transaction that reads first and writes later fails if another process wrote in between. */
 export function inTransaction<T>(prepared: Prepared, body: (db: Prepared) => T): T {
   prepared.run('BEGIN IMMEDIATE');
   try {
@@ -40,7 +40,7 @@ export function inTransaction<T>(prepared: Prepared, body: (db: Prepared) => T):
     try {
       prepared.run('ROLLBACK');
     } catch {
-      // SQLite has rolled back itself; the first failure is the one to report.
+      // SQLite has already rolled back; the first failure is the one to report.
     }
     throw error;
   }

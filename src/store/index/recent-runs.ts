@@ -1,6 +1,6 @@
 /**
- * The newest runs of an index, read without changing anything: for completion in a shell, where a key press must not create,
- * repair or migrate a store. Contract: an index that is missing, foreign or of another version has no runs.
+ * The newest runs of an index, read without changing anything: for shell completion, where a key press must not
+ * create, repair or migrate a store. Contract: an index that is missing, foreign or of another version has no runs.
  */
 import { lstatSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -12,7 +12,7 @@ export type RecentRun = Pick<RunRow, 'run_id' | 'agent' | 'model' | 'prompt' | '
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** SQLite would create the files of its write-ahead log, and play back a rollback journal, unless the file is immutable. */
+/** SQLite would create the files of its write-ahead log, and roll back a journal, unless the file is immutable. */
 function address(path: string): URL {
   const url = pathToFileURL(path);
   if (!(isFile(`${path}-wal`) && isFile(`${path}-shm`))) url.searchParams.set('immutable', '1');
@@ -26,7 +26,7 @@ export function recentRuns(path: string, most: number): RecentRun[] {
   try {
     db.exec('PRAGMA trusted_schema = OFF');
     const version = db.prepare('PRAGMA user_version').get()?.user_version;
-    // A view in the place of a table could take any time.
+    // A view in place of a table could take any amount of time.
     const foreign = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type IN ('trigger', 'view')`);
     if (version !== SCHEMA_VERSION || foreign.get() !== undefined) return [];
     const sql = `SELECT run_id, agent, model, prompt, labels FROM runs ${IN_ORDER} LIMIT ?`;

@@ -16,15 +16,15 @@ export interface RunQuery {
   until_ms?: number;
   /** Absolute path: runs of this project and of folders in it. */
   project?: string;
-  /** All of these; a value of null: any value. */
+  /** All of these must match. A null value matches any value. */
   labels?: readonly { name: string; value: string | null }[];
-  /** A part of the model's name, in upper or lower case. */
+  /** A part of the model's name, case-insensitive. */
   model?: string;
 }
 
 type Condition = [sql: string, ...values: SQLInputValue[]];
 
-/** What each field of a query asks for. */
+/** The SQL condition of each query field. */
 const CONDITIONS: {
   [Field in Exclude<keyof RunQuery, 'limit'>]-?: (
     value: NonNullable<RunQuery[Field]>,
@@ -53,7 +53,7 @@ const CONDITIONS: {
   model: (model) => [['instr(lower(model), lower(?)) > 0', model]],
 };
 
-/** `WHERE …`, or nothing, with its values. */
+/** `WHERE …` with its values, or nothing. */
 export function conditionsOf(query: RunQuery): { where: string; values: SQLInputValue[] } {
   const conditions: Condition[] = [];
   for (const [field, value] of Object.entries(query)) {

@@ -1,4 +1,4 @@
-/** Rows of runs: what lists show, and the outcome without content. */
+/** Rows of runs: the columns that lists show, and the outcome without content. */
 import type { SQLInputValue } from 'node:sqlite';
 import { wellFormed } from '../../lib/utf8.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -33,50 +33,50 @@ export interface RunRow {
   tokens: number | null;
   steps: number;
   tool_calls: number;
-  /** Null: not known of every call. */
+  /** Null if not every call is known. */
   failed_calls: number | null;
   denied_calls: number | null;
   /** Absolute path of the root of the git work tree, otherwise the working directory. */
   project: string | null;
   /** URL of the git remote, without credentials. */
   project_remote: string | null;
-  /** Its beginning. */
+  /** Its beginning only. */
   prompt: string | null;
   labels: Record<string, string>;
 }
 
-/** What a run takes on the disk, and what decides whether it goes. */
+/** A run's disk usage, and the facts that decide whether it is removed. */
 export type WeighedRun = Pick<
   RunRow,
   'run_id' | 'agent' | 'success' | 'exit_reason' | 'started_ms' | 'finished_ms' | 'labels'
 > & { bytes: number };
 
-/** Runs of one group that began on one local day. */
+/** Runs of one group that began on the same local day. */
 export interface RunSums {
-  /** The agent, model or project; null: not known. */
+  /** The agent, model or project. Null if unknown. */
   name: string | null;
-  /** `2026-11-15`; null: not known. */
+  /** `2026-11-15`. Null if unknown. */
   day: string | null;
   runs: number;
   ok: number;
   tool_calls: number;
   bytes: number;
-  /** Of the runs with known cost; null: not known of any of them. */
+  /** Of the runs with a known cost. Null if none has one. */
   cost: number | null;
   cost_known_runs: number;
   tokens: number | null;
   tokens_known_runs: number;
 }
 
-/** What the index cannot say of the bytes of runs. */
+/** Sizes that the index does not contain. */
 export interface Weights {
-  /** Bytes of an entry, on average, by segment, of those that are not closed. */
+  /** Average bytes per entry, by segment, of segments that are not closed. */
   entry_bytes: Readonly<Record<string, number>>;
   /** Bytes of the files of runs that are not measured. */
   file_bytes: Readonly<Record<string, number>>;
 }
 
-/** The bytes of a run's files beside the journal. */
+/** The bytes of a run's files besides the journal. */
 export type FileBytes = (run: { agent: string; run_id: string }) => number;
 
 const valuesOf = ({ entry_bytes, file_bytes }: Weights) => [
@@ -123,7 +123,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       const { sql, values } = listing(query);
       return db.each(sql, values, rowOf);
     },
-    /** The same of all runs, with what each takes on the disk; labels only where they are asked for. */
+    /** The same for all runs, with each one's disk usage. Labels are included only on request. */
     weighRuns: (weights: Weights, with_labels: boolean) =>
       db.each(WEIGH_RUNS, valuesOf(weights), (row) => ({
         ...(row as unknown as WeighedRun),
@@ -139,8 +139,8 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       ) as unknown[] as RunSums[];
     },
     /**
-     * Measures the files of runs that an older tacho saved, or that changed since, and keeps what runs take in closed
-     * segments. Gives the sizes of files that could not be kept: it never waits for another process that writes.
+     * Measures the files of runs that an older tacho saved, or that changed since, and stores the runs' sizes in
+     * closed segments. Returns file sizes that could not be stored: it never waits for another writer.
      */
     measure(): Weights['file_bytes'] {
       const left = measureFiles(db, fileBytes);
@@ -148,15 +148,15 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       if (some !== undefined) db.tryWrite((prepared) => void prepared.run(WEIGH_CLOSED));
       return left;
     },
-    /** Its files changed: the next measuring looks at them again. */
+    /** To be called when its files changed: the next measurement reads them again. */
     unmeasure: (run_id: string) =>
       db.write((prepared) =>
         prepared.run('UPDATE runs SET file_bytes = NULL WHERE run_id = ?', run_id),
       ),
-    /** Deletes the runs' rows. Positions stay as long as the segments hold the entries. */
+    /** Deletes the runs' rows. Positions stay as long as the segments contain the entries. */
     deleteRuns: (run_ids: readonly string[]) =>
       db.write((prepared) => prepared.run(DELETE_RUNS, JSON.stringify(run_ids))),
-    /** Those of these runs that have a row. */
+    /** Returns the given runs that have a row. */
     listedOf: (run_ids: readonly string[]) =>
       db.readOrNone((prepared) => {
         const sql = 'SELECT run_id FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
@@ -164,7 +164,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       }),
     runIds: (most?: number) =>
       db.readOrNone((prepared) => {
-        // As one text: a row for each of many runs takes ten times the memory. -1: no limit.
+        // As one text: one row per run takes ten times the memory. -1: no limit.
         const sql = 'SELECT json_group_array(run_id) AS ids FROM (SELECT run_id FROM runs LIMIT ?)';
         return JSON.parse(String(prepared.get(sql, most ?? -1)?.ids)) as string[];
       }),
@@ -201,14 +201,17 @@ function runValues(outcome: RunOutcome): SQLInputValue[] {
   ];
 }
 
-/** Null where the outcome does not list all calls. */
+/** Null if the outcome does not list all calls. */
 function callsWith(outcome: RunOutcome, statuses: readonly CallStatus[]): number | null {
   const { tool_calls, metrics } = outcome;
   if (tool_calls.length !== metrics.tool_calls_count) return null;
   return tool_calls.filter(({ status }) => statuses.includes(status)).length;
 }
 
-/** Figures come from agents, and from journals that others may have edited: what SQLite cannot keep is not known. */
+/**
+ * Figures come from agents, and from journals that others may have edited: values that SQLite cannot store are
+ * unknown.
+ */
 function integer(value: number | null): number | null {
   return Number.isSafeInteger(value) ? value : null;
 }
@@ -217,7 +220,7 @@ function text(value: string | null): string | null {
   return value === null ? null : wellFormed(value);
 }
 
-/** The outcome without what the tools were given and gave back (ST-1). */
+/** The outcome without the inputs and outputs of tools (ST-1). */
 export function withoutContent(outcome: RunOutcome): RunOutcome {
   const tool_calls = outcome.tool_calls.map(
     ({ inputs: _inputs, outputs: _outputs, ...kept }) => kept,

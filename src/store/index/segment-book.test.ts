@@ -24,7 +24,7 @@ import { memoryIndex } from './memory-index.ts';
 import { unclosed } from './segment-book.ts';
 import { closeEnded } from './watch-segments.ts';
 
-/** Of a process that is certainly dead: the file that it had locked is gone. */
+/** Of a process that is certainly dead: the file that it had locked is missing. */
 const DEAD = { v: 1, pid: 1_073_741_824, ticks: 1, space: null, life: '0123456789abcdef' };
 const segmentAt = (at: number) => `${String(at).padStart(26, '0')}.jsonl`;
 const lineOf = (at: number, n = 1) => journalLine({ s: `s${at}`, o: 'capture', n, e: {} });
@@ -46,7 +46,7 @@ function later(ms = 5_000): void {
 type Known = Pick<Index, 'book' | 'getPositions' | 'coveredBytes'> &
   Parameters<typeof createCatalogue>[1];
 
-/** Learns all of the folder, closes what can be closed, and lets it be known as it is. */
+/** Indexes the whole folder, closes all segments that can be closed, and saves its state. */
 async function learn(state: StateDir, index: Known): Promise<void> {
   const { journal } = state;
   await createCatalogue(journal, index).refresh(newReport());
@@ -72,7 +72,7 @@ const look = ({ journal }: StateDir, index: Index) => unclosed(journal, index.bo
 
 verifies(
   'ST-4',
-  'closed segments cost nothing, however many there are; a new one costs one list',
+  'closed segments cost nothing, however many there are; a new one costs one listing',
   async () => {
     const { state, index } = await knownState(100);
     const isOne = (path: string) => isSegment(segmentOf(basename(path)));
@@ -89,7 +89,7 @@ verifies(
   },
 );
 
-test('one that may grow is looked at though its folder does not change', async () => {
+test('a segment that may grow is checked although its folder does not change', async () => {
   const { state, index } = await knownState();
   const living = write(state, 7, { ...DEAD, pid: process.pid, ticks: null, life: null });
   const torn = write(state, 8, null);
@@ -100,14 +100,14 @@ test('one that may grow is looked at though its folder does not change', async (
   expect(index.getPositions('s7')).toMatchObject([{ last_seq: 1 }, { last_seq: 2 }]);
 });
 
-test('a writer of elsewhere that held no file of its own may live', async () => {
+test('a writer on another machine that held no file may be alive', async () => {
   const { state, index } = await knownState(0);
   const elsewhere = write(state, 1, { ...DEAD, life: null, space: 'another' });
   await learn(state, index);
   expect(look(state, index)).toEqual([elsewhere]);
 });
 
-test('one that comes, goes, comes back or is packed is looked at', async () => {
+test('a segment that is added, removed, restored or packed is checked', async () => {
   const { state, index } = await knownState();
   const path = join(state.journal, segmentAt(1));
   renameSync(path, join(state.path, 'elsewhere'));
@@ -125,13 +125,13 @@ test('one that comes, goes, comes back or is packed is looked at', async () => {
   expect(look(state, index)).toEqual([]);
 });
 
-test('one that the index has forgotten is looked at', async () => {
+test('a segment that the index has forgotten is checked', async () => {
   const { state, index } = await knownState();
   index.forgetSegment(segmentAt(1));
   expect(look(state, index)).toEqual([segmentAt(1)]);
 });
 
-verifies('ST-3', 'of a copy of the folder everything is looked at again', async () => {
+verifies('ST-3', 'in a copy of the folder everything is checked again', async () => {
   const { state, index } = await knownState();
   index.close();
   const copy = openStateDir(join(testFolder(), 'copy'));
@@ -158,7 +158,7 @@ test('times that are set back, or in the future, or of whole seconds hide nothin
   for (let i = 1; i <= 3; i++) expect([look(state, index), lists()]).toEqual([[], 1 + i]);
 });
 
-test('where another process writes the index, nothing waits and nothing is hidden', async () => {
+test('while another process writes the index, nothing waits and nothing is hidden', async () => {
   const { state, index } = await knownState();
   using other = new DatabaseSync(state.db);
   other.exec('BEGIN IMMEDIATE');
@@ -169,7 +169,7 @@ test('where another process writes the index, nothing waits and nothing is hidde
   expect(performance.now() - began).toBeLessThan(2_000);
 });
 
-test('what is marked while another process forgets a segment does not count', async () => {
+test('a segment marked while another process forgets one does not count as closed', async () => {
   const { state, index } = await knownState();
   const folder = index.book.folder();
   index.forgetSegment(segmentAt(2));
@@ -177,7 +177,7 @@ test('what is marked while another process forgets a segment does not count', as
   expect(look(state, index)).toEqual([segmentAt(2)]);
 });
 
-test('without an index it is the same', async () => {
+test('it works the same without an index', async () => {
   const state = openStateDir(join(testFolder(), 'state'));
   for (let at = 0; at < 3; at++) write(state, at);
   const index = memoryIndex();

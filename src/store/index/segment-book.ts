@@ -1,8 +1,8 @@
 /**
- * Which segments of a journal still have to be looked at. Contract: a segment is closed once nobody can append to it and
- * the index knows all of it; closed ones are not looked at again as long as their files have the names they had in the
- * folder they were in. In doubt (another folder, a change too recent for its time to show it, a clock that was set back) the
- * folder is listed again, or everything counts as not closed.
+ * Tracks which segments of a journal still have to be checked. Contract: a segment is closed once no process can
+ * append to it and the index knows all of it. Closed segments are not checked again as long as their files keep their
+ * names in the same folder. In doubt (another folder, a change too recent for its time to show it, a clock that was
+ * set back) the folder is listed again, or everything counts as not closed.
  */
 import { type BigIntStats, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,9 +18,9 @@ export interface ClosedSegment {
 
 /** A journal folder as it was listed. */
 export interface KnownFolder {
-  /** Another folder, also a copy at the same path, has another one. */
+  /** Differs for any other folder, even for a copy at the same path. */
   identity: string;
-  /** Changes with every name that comes or goes; empty: what is in the folder is not known. */
+  /** Changes whenever a name is added or removed. Empty if the folder's content is unknown. */
   stamp: string;
   /** Segments in it that were not closed. */
   open: readonly string[];
@@ -28,23 +28,23 @@ export interface KnownFolder {
   generation: number;
 }
 
-/** What the index keeps of this. All of it may be lost, and what is saved may not be: then there is more to look at. */
+/** The stored form, kept by the index. It may be lost, and a save may fail: then there is more to check. */
 export interface SegmentBook {
-  /** `open`: without those that were closed since. */
+  /** `open`: without those closed since. */
   folder(): KnownFolder | null;
-  /** Has no effect once the generation is another one. */
+  /** Has no effect if the generation has changed. */
   saveFolder(folder: KnownFolder): void;
-  /** Names of the closed segments' files, ascending, an LF behind each. */
+  /** Names of the closed segments' files, ascending, each followed by LF. */
   closedFiles(): string;
-  /** Has no effect on segments that are not covered, or where the folder is not the known one. */
+  /** Has no effect on segments that are not covered, or if the folder is not the known one. */
   close(identity: string, segments: readonly ClosedSegment[]): void;
-  /** These are not closed any more. */
+  /** Marks these segments as not closed. */
   reopen(segments: readonly string[]): void;
   /** Forgets the closed segments of any other folder. */
   moveTo(identity: string): void;
 }
 
-/** For those who keep nothing. */
+/** For callers that store nothing. */
 export const NO_BOOK: SegmentBook = {
   folder: () => null,
   saveFolder: () => undefined,
@@ -54,32 +54,32 @@ export const NO_BOOK: SegmentBook = {
   moveTo: () => undefined,
 };
 
-/** The times of a folder go by ticks, of up to two seconds: a later change within one may leave them as they were. */
+/** Folder times have a resolution of up to two seconds: a later change within that may leave them unchanged. */
 const TICK_MS = 2_000;
 
 /** Whether a change of the folder after `now_ms` shows in its times. */
 function isSteady({ mtimeNs, ctimeNs }: BigIntStats, now_ms: number): boolean {
-  // Whole seconds: of a file system that knows no less. There, a clock that was set back could show the same time again.
+  // Whole seconds: the file system has no finer times. There, a clock set back could show the same time again.
   const coarse = mtimeNs % 1_000_000_000n === 0n || ctimeNs % 1_000_000_000n === 0n;
   const latest = Number((mtimeNs > ctimeNs ? mtimeNs : ctimeNs) / 1_000_000n);
   return !coarse && latest + TICK_MS < now_ms;
 }
 
 const identityIn = ({ dev, ino, birthtimeNs }: BigIntStats) => `${dev}:${ino}:${birthtimeNs}`;
-/** The change time cannot be set: a folder that was restored has another one. */
+/** The change time cannot be set: a restored folder has another one. */
 const stampIn = ({ mtimeNs, ctimeNs, size }: BigIntStats) => `${mtimeNs}:${ctimeNs}:${size}`;
 
 const statOf = (dir: string) => lstatSync(dir, { throwIfNoEntry: false, bigint: true });
 
-/** Empty where there is no such folder. */
+/** Empty if there is no such folder. */
 export function identityOf(dir: string): string {
   const stat = statOf(dir);
   return stat === undefined ? '' : identityIn(stat);
 }
 
-/** The segments of a folder that are not known as closed, oldest first. */
+/** The segments of a folder that are not known to be closed, oldest first. */
 export function unclosed(dir: string, book: SegmentBook): readonly string[] {
-  // Before anything is looked at: what changes from now on has a later time.
+  // Before anything is read: any later change has a later time.
   const now_ms = Date.now();
   const stat = statOf(dir);
   if (stat === undefined) return [];
@@ -88,7 +88,7 @@ export function unclosed(dir: string, book: SegmentBook): readonly string[] {
   const known = book.folder();
   if (steady && known?.identity === identity && known.stamp === stamp) return known.open;
   if (known?.identity !== identity) book.moveTo(identity);
-  // Not what was saved just now: that may have failed.
+  // Not the value just saved: saving may have failed.
   const closed = known?.identity === identity ? book.closedFiles() : '';
   const { open, gone } = compare(namesIn(dir), closed);
   if (gone.length > 0) book.reopen(gone);
@@ -99,7 +99,7 @@ export function unclosed(dir: string, book: SegmentBook): readonly string[] {
 
 function namesIn(dir: string): string[] {
   try {
-    // Sorted by Node where it lists them sorted: then this costs little.
+    // Cheap if Node already lists them in order.
     return readdirSync(dir).sort();
   } catch (cause) {
     if (errnoOf(cause) === 'ENOENT') return [];
@@ -107,7 +107,10 @@ function namesIn(dir: string): string[] {
   }
 }
 
-/** Side by side: no set of names is made, however many there are. `gone`: closed segments without their files. */
+/**
+ * Compares both lists in parallel: no set of names is built, however many there are. `gone`: closed segments without
+ * files.
+ */
 function compare(names: readonly string[], closed: string): { open: string[]; gone: string[] } {
   const open = new Set<string>();
   const gone: string[] = [];
@@ -128,7 +131,7 @@ function compare(names: readonly string[], closed: string): { open: string[]; go
   return { open: [...open], gone };
 }
 
-/** A segment that its writer has left, or died over. */
+/** A segment that its writer has finished, or left when it died. */
 export function closedForm(dir: string, segment: string): ClosedSegment {
   const path = join(dir, segment);
   return { segment, packed: isPacked(path), disk_bytes: sizeOnDisk(path) };

@@ -1,4 +1,4 @@
-/** How far each segment is known, and which of them are closed. */
+/** How far each segment is known, and which segments are closed. */
 
 import { PACKED } from '../journal/segment-file.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -21,16 +21,16 @@ export function segmentsTable(db: Database) {
   return {
     covered: () => bySegment('bytes'),
     coveredBytes: one('bytes'),
-    /** Whether nothing of any segment is known. */
+    /** Whether no segment is known. */
     coversNothing: () =>
       db.readOrNone((prepared) => prepared.get('SELECT 1 FROM segments LIMIT 1') === undefined),
     segmentNames: () =>
       db.readOrNone((prepared) => {
-        // As one text: a row for each of many segments takes ten times the memory.
+        // As one text: one row per segment takes ten times the memory.
         const row = prepared.get('SELECT json_group_array(segment) AS names FROM segments');
         return JSON.parse(String(row?.names)) as string[];
       }),
-    /** Up to which byte of a segment all finished runs have their row. */
+    /** The offset in each segment up to which all finished runs have their row. */
     settled: () => bySegment('settled'),
     settledBytes: one('settled'),
     /** Closed segments that are not settled to their end. */
@@ -39,7 +39,7 @@ export function segmentsTable(db: Database) {
         const sql = `SELECT segment FROM segments WHERE settled < bytes AND packed IS NOT NULL`;
         return prepared.all(sql).map(({ segment }) => String(segment));
       }),
-    /** Closed segments that are not packed, though they are large enough for it. */
+    /** Closed segments that are not packed although they are large enough. */
     unpacked: () =>
       db.readOrNone((prepared) => {
         const sql = 'SELECT segment FROM segments WHERE packed = 0 AND bytes >= ?';
@@ -50,7 +50,7 @@ export function segmentsTable(db: Database) {
       db.write((prepared) => {
         for (const [segment, bytes] of segments) settle(prepared, segment, bytes);
       }),
-    /** How many entries each segment that is not closed has, as far as it is covered. */
+    /** The number of entries in each segment that is not closed, as far as it is covered. */
     openEntries: () =>
       db.read((prepared) => {
         const rows = prepared.all(OPEN_ENTRIES);
@@ -70,7 +70,7 @@ const CLOSED_FILES = `SELECT group_concat(file, '') AS files FROM
 const STILL_OPEN = `SELECT json_group_array(value) AS open FROM json_each(?)
   WHERE NOT EXISTS (SELECT 1 FROM segments WHERE segment = value AND packed IS NOT NULL)`;
 
-/** Nothing of it has to be saved: it never waits for another process that writes. */
+/** None of it has to be saved: it never waits for another writer. */
 function segmentBook(db: Database): SegmentBook {
   return {
     folder: () => db.readOrNone(folderOf),
@@ -122,7 +122,7 @@ export function putClosed(
     prepared.run(CLOSE, packed ? 1 : 0, disk_bytes, segment);
 }
 
-/** With every segment that stops being closed: it is in no list of those that are open. */
+/** Called with every segment that is reopened: it is not in the list of open ones. */
 export function forgetFolder(prepared: Prepared): void {
   prepared.run("UPDATE folder SET stamp = '', generation = generation + 1");
 }

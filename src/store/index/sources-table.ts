@@ -1,6 +1,6 @@
 /**
- * What an import asks: the runs of a session, of a moment and of a content, and what was read of files that are unchanged
- * since. The latter is a cache: without it the files are read again.
+ * Lookups for imports: the runs of a session, of a moment and of a content, and facts about files that are unchanged
+ * since they were read. The latter are a cache: without it the files are read again.
  */
 import { wellFormed } from '../../lib/utf8.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -21,14 +21,14 @@ export type ImportRow = Pick<
   | 'labels'
 >;
 
-/** A session's files as they were when they were read. */
+/** A session's files as they were when read. */
 export interface SourceRow {
-  /** Which session's. No path: it may hold what must not be stored. */
+  /** Identifies the session. Not a path, which may contain something that must not be stored. */
   source: string;
-  /** Changes with every file of the session. */
+  /** Changes with every change to a file of the session. */
   stamp: string;
   sha256: string;
-  /** What else is known of them, as JSON. */
+  /** Further facts about them, as JSON. */
   facts: string;
 }
 
@@ -55,7 +55,7 @@ export function sourcesTable(db: Database) {
     /** Runs with this digest in their labels. */
     runsOfDigest: (agent: string, sha256: string) =>
       runs(`${RUN_DIGEST} = ? AND agent = ?`, sha256, agent),
-    /** Sessions of these runs that others are of too, where one of these may be an import. */
+    /** Sessions that these runs share with other runs, if one of these may be an import. */
     sessionsOfSeveral: (run_ids: readonly string[]) =>
       db.read((prepared) =>
         prepared.all(SESSIONS_OF_SEVERAL, JSON.stringify(run_ids)),
@@ -63,7 +63,7 @@ export function sourcesTable(db: Database) {
         agent: string;
         session_id: string;
       }[],
-    /** What is known of a session with this stamp; null: nothing. */
+    /** The facts about a session with this stamp, or null. */
     getSource: (source: string, stamp: string) =>
       db.readOrNone((prepared) => {
         const sql = 'SELECT * FROM sources WHERE source = ? AND stamp = ?';
@@ -81,7 +81,7 @@ export function sourcesTable(db: Database) {
   };
 }
 
-/** Files that are gone are never asked for again: all of them together are forgotten when they are many. */
+/** Missing files are never looked up again: when there are too many rows, all are deleted. */
 function bound(prepared: Prepared): void {
   const { count } = prepared.get('SELECT count(*) AS count FROM sources') ?? {};
   if (Number(count) > STORE_LIMITS.sources_max) prepared.run('DELETE FROM sources');

@@ -1,4 +1,4 @@
-/** What lies beside a database when it is opened may come with a clone. */
+/** Files beside a database may come with a clone. */
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -35,7 +35,7 @@ const valuesIn = (path: string) => {
 };
 
 describe('a journal that names another file', () => {
-  test('is what SQLite would act on', () => {
+  test('would make SQLite act on it', () => {
     const path = newDatabase(join(testFolder(), 'db'));
     const victim = plantJournal(path);
     expect([valuesIn(path), existsSync(victim)]).toEqual([[], false]);
@@ -61,7 +61,7 @@ describe('a journal that names another file', () => {
     test(`is removed beside a lock file: ${name}`, () => {
       const path = newDatabase(join(testFolder(), 'x.lock'));
       const victim = plantJournal(path);
-      // No lock is a database: nothing of it is opened.
+      // No lock is a database: none of it is opened.
       expect(() => use(path)).toThrow(ForeignLockError);
       expect([existsSync(victim), existsSync(`${path}-journal`)]).toEqual([true, true]);
       writeFileSync(path, '');
@@ -70,7 +70,7 @@ describe('a journal that names another file', () => {
     });
 });
 
-test('a journal of a killed process is played back', () => {
+test('a journal of a killed process is rolled back', () => {
   const folder = testFolder();
   const path = newDatabase(join(folder, 'db'), 'CREATE TABLE a (b); INSERT INTO a VALUES (1)');
   const script = `
@@ -90,7 +90,7 @@ test('a journal of a killed process is played back', () => {
 describe('beside a database', () => {
   const ENDS = ['-journal', '-wal', '-shm'];
   for (const end of ENDS) {
-    test(`a link in the place of ${end} is removed, and its target is left as it is`, () => {
+    test(`a link in place of ${end} is removed, and its target is left unchanged`, () => {
       const folder = testFolder();
       const path = join(folder, 'tacho.db');
       openDatabase(path).close();
@@ -107,7 +107,7 @@ describe('beside a database', () => {
       expect([existsSync(lock + end), readFileSync(target, 'utf8')]).toEqual([false, 'kept']);
     });
 
-    test.runIf(can('mkfifo', 'named pipes'))(`a pipe in the place of ${end} does not block`, () => {
+    test.runIf(can('mkfifo', 'named pipes'))(`a pipe in place of ${end} does not block`, () => {
       const path = join(testFolder(), 'tacho.db');
       openDatabase(path).close();
       spawnSync('mkfifo', [path + end]);
@@ -119,7 +119,7 @@ describe('beside a database', () => {
     });
   }
 
-  test('a folder in the place of the journal is refused with its path', () => {
+  test('a folder in place of the journal is refused with its path', () => {
     const path = join(testFolder(), 'tacho.db');
     openDatabase(path).close();
     mkdirSync(`${path}-journal`);

@@ -1,4 +1,4 @@
-/** SQLite's result codes, and the library itself, loaded by those commands alone that need it. */
+/** SQLite's result codes, and the library itself, loaded only by commands that need it. */
 import { fstatSync, lstatSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { errnoOf, fileError } from '../../lib/errors.ts';
@@ -16,13 +16,15 @@ export const SQLITE = {
   not_a_database: 26,
 } as const;
 
-/** The result code of an error, without its extension; 0 for an error of something else. */
+/** The result code of an error, without its extension. 0 for other errors. */
 export function sqliteCode(cause: unknown): number {
   const code = (cause as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' ? code & 0xff : 0;
 }
 
-/** Contract: nothing beside the file makes SQLite act on another file, and no function in its schema has effects. */
+/**
+ * Contract: no file beside the database makes SQLite act on another file, and no function in its schema has effects.
+ */
 export function openSqlite(path: string): DatabaseSync {
   removePlanted(path);
   const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
@@ -36,9 +38,9 @@ const BESIDE = ['-journal', '-wal', '-shm'] as const;
 const NAME_MAGIC = Buffer.from('d9d505f920a163d7', 'hex');
 
 /**
- * Removes what tacho never leaves beside a database: links, pipes, and a rollback journal that names a super-journal.
- * SQLite plays such a journal back and then deletes the named file: with SQLite 3.50 any file of the user, with 3.53.4 few.
- * Returns whether there was something.
+ * Removes files that tacho never leaves beside a database: links, pipes, and a rollback journal that names a
+ * super-journal. SQLite rolls such a journal back and then deletes the named file: with SQLite 3.50 any file of the
+ * user, with 3.53.4 few. Returns whether anything was removed.
  */
 export function removePlanted(path: string): boolean {
   const planted = BESIDE.map((end) => path + end).filter(isPlanted);
@@ -49,7 +51,7 @@ export function removePlanted(path: string): boolean {
 function isPlanted(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return false;
-  // The others are not opened here: to close one would end the locks of this process on it.
+  // The others are not opened here: closing one would end the locks of this process on it.
   return !stat.isFile() || (path.endsWith('-journal') && namesFile(path));
 }
 

@@ -1,4 +1,4 @@
-/** Which segments of a journal hold something new, for who asks again and again. */
+/** Detects segments with new entries, for callers that ask repeatedly. */
 import { join } from 'node:path';
 import { segmentBytes } from '../journal/scan.ts';
 import { isPacked } from '../journal/segment-file.ts';
@@ -6,7 +6,7 @@ import { readHeader } from '../journal/segment-owner.ts';
 import { mayLive, thisOwner } from '../owner.ts';
 import { closedForm, identityOf, type SegmentBook, unclosed } from './segment-book.ts';
 
-/** Whether a writer lives costs as much as some looks at the size of its segment. */
+/** Checking whether a writer is alive costs as much as several checks of its segment's size. */
 const LOOKS = 16;
 
 export interface FoundSegment {
@@ -18,7 +18,7 @@ export function watchSegments(dir: string, book: SegmentBook) {
   const sizes = new Map<string, number>();
   let looks = 0;
   return {
-    /** Segments, but for one, with another size than when they were seen, oldest first. */
+    /** Segments with a changed size, oldest first, except one. */
     *changed(but?: string): Generator<FoundSegment> {
       looks += 1;
       const same: FoundSegment[] = [];
@@ -30,17 +30,17 @@ export function watchSegments(dir: string, book: SegmentBook) {
       }
       if (looks % LOOKS === 0) closeEnded(dir, book, same);
     },
-    /** All of it is in the index. */
+    /** Marks the segment as fully indexed. */
     seen: ({ segment, bytes }: FoundSegment) => void sizes.set(segment, bytes),
-    /** Everything is new again. */
+    /** Treats everything as new again. */
     forget: () => sizes.clear(),
   };
 }
 
-/** Of segments of which the index knows that many bytes, those that nobody appends to any more need no look from now on. */
+/** Closes those of the fully indexed segments that no process can append to any more. */
 export function closeEnded(dir: string, book: SegmentBook, found: readonly FoundSegment[]): void {
   const ended = found.filter(
-    // Measured again: its writer may have ended after it was measured.
+    // Measured again: its writer may have ended after the first measurement.
     ({ segment, bytes }) => hasEnded(dir, segment) && segmentBytes(dir, segment) === bytes,
   );
   if (ended.length === 0) return;
@@ -49,8 +49,8 @@ export function closeEnded(dir: string, book: SegmentBook, found: readonly Found
 }
 
 /**
- * Whether it is certain that nobody appends to it any more. Without a first line it may be one that is just being made; a
- * writer of another machine or container that held no file of its own may live.
+ * Whether it is certain that no process appends to it any more. A segment without a first line may just be created; a
+ * writer on another machine or in another container that held no file may be alive.
  */
 function hasEnded(dir: string, segment: string): boolean {
   const path = join(dir, segment);

@@ -1,4 +1,4 @@
-/** What waits for the disk: lines as they are written, groups that fail, sessions that are kept in mind. */
+/** Entries that wait for the disk: their lines, groups that fail, and the sessions kept in memory. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -39,7 +39,7 @@ test('a line is the same for text and for bytes, with its checksum over head and
 
 verifies(
   ['ST-2', 'ST-3'],
-  'what came while a group was written that fails, fails with it and can be sent again',
+  'entries that arrive while a failing group is written fail with it and can be sent again',
   async () => {
     const dir = newDir();
     const journal = openJournal(dir);
@@ -47,7 +47,7 @@ verifies(
     expect(await journal.append([entry(1)])).toEqual(['stored']);
     rmSync(join(dir, listSegments(dir)[0] as string));
     const first = journal.append([entry(2)]);
-    // The first one is with the disk now: its answer takes a turn of the event loop.
+    // The first one has been handed to the disk: its acknowledgement takes a turn of the event loop.
     for (let turn = 0; turn < 10; turn++) await null;
     const placed: [number, AppendResult][] = [];
     const batch = journal.batch((one, result) => void placed.push([one.seq, result]));
@@ -71,7 +71,7 @@ verifies(
 
 verifies(
   'ST-2',
-  'an answer waits for the group that the entry is in, not for an earlier one',
+  'an acknowledgement waits for the group of the entry, not for an earlier one',
   async () => {
     const dir = newDir();
     const journal = openJournal(dir);
@@ -92,7 +92,7 @@ verifies(
   },
 );
 
-test('entries of a session that has to be read first are placed in their order, later', async () => {
+test('entries of a session that must be read first are placed later, in their order', async () => {
   const dir = newDir();
   const before = openJournal(dir);
   await before.append([entry(1)]);
@@ -110,7 +110,7 @@ test('entries of a session that has to be read first are placed in their order, 
   await expect(closed.answer).rejects.toMatchObject({ code: 'journal_failed' });
 });
 
-test('sessions used last are kept in mind, and those with entries that wait for the disk', async () => {
+test('recently used sessions and those with entries that wait for the disk are kept in memory', async () => {
   const read: string[] = [];
   const sessions = new Sessions(async (id) => {
     read.push(id);

@@ -1,8 +1,8 @@
 /**
- * Entries on their way to the disk. While one group is written, what comes is put into the next one at once: its place is
- * known before it is durable, and nothing but its bytes waits.
- * Contract: groups are written one after the other; when one fails, all that waits fails with it, since later entries would
- * only find a gap where these are missing.
+ * Entries on their way to the disk. While one group is written, new entries are placed in the next one immediately:
+ * their position is known before they are durable, and only their bytes wait.
+ * Contract: groups are written one after the other. If one fails, everything that waits fails with it, because later
+ * entries would leave a gap.
  */
 import { STORE_LIMITS } from '../limits.ts';
 import { type Group, newGroup, place } from './group.ts';
@@ -10,21 +10,23 @@ import type { JournalEntry } from './line.ts';
 import type { Sessions } from './session-state.ts';
 import type { AppendResult } from './state.ts';
 
-/** Called once for each entry, in order, when it has a place in a group; it may fail to become durable. Must not throw. */
+/**
+ * Called once per entry, in order, when it is placed in a group; it may still fail to become durable. Must not throw.
+ */
 export type OnPlaced<E extends JournalEntry> = (entry: E, result: AppendResult) => void;
 
-/** Where groups are written. */
+/** The destination of groups. */
 export interface GroupOutput {
   write(group: Group): Promise<void>;
-  /** Something failed: gives the error to report. */
+  /** Called after a failure; returns the error to report. */
   failed(cause: unknown): Error;
 }
 
-/** Entries that are answered together. */
+/** Entries that are acknowledged together. */
 export class Job {
   bytes = 0;
   readonly results: AppendResult[] = [];
-  /** Those that have no place yet. */
+  /** Entries that are not placed yet. */
   waiting: JournalEntry[] = [];
   readonly onPlaced: OnPlaced<JournalEntry> | undefined;
   readonly answer = Promise.withResolvers<AppendResult[]>();
@@ -43,12 +45,12 @@ export class Appending {
   readonly #sessions: Sessions;
   readonly #out: GroupOutput;
   #queue: Job[] = [];
-  /** Of all that is not answered yet. */
+  /** Bytes of everything that is not acknowledged yet. */
   queued_bytes = 0;
-  /** What comes is put into it. */
+  /** New entries are placed here. */
   #open: Group | null = null;
   readonly #slabs: Buffer[] = [];
-  /** An entry has no place yet: those behind it wait, too. */
+  /** An entry could not be placed yet: later ones wait too. */
   #stuck = false;
   #working: Promise<void> | null = null;
 
@@ -57,19 +59,19 @@ export class Appending {
     this.#out = out;
   }
 
-  /** Until nothing is queued; null: nothing is. */
+  /** Resolves when nothing is queued. Null if nothing is queued now. */
   get working(): Promise<void> | null {
     return this.#working;
   }
 
-  /** A job that is answered behind all that is queued now. */
+  /** Adds a job that is acknowledged after everything queued now. */
   add(job: Job): Promise<AppendResult[]> {
     this.#queue.push(job);
     this.#working ??= this.#start();
     return job.answer.promise;
   }
 
-  /** One more entry of a job that was added in the same turn. */
+  /** Adds another entry to a job that was added in the same turn. */
   put(job: Job, entry: JournalEntry, bytes: number): void {
     job.bytes += bytes;
     this.queued_bytes += bytes;
@@ -90,15 +92,16 @@ export class Appending {
   }
 
   async #start(): Promise<void> {
-    // What the caller appends in the same turn joins the first group, and what its sockets hold for it now.
+    // Entries that the caller appends in the same turn join the first group, and so does pending data from its
+    // sockets.
     await new Promise(setImmediate);
-    // Those whose appends were just answered may have appended again.
+    // Callers with appends that were just acknowledged may have appended again.
     do await this.#work();
     while (this.#queue.length > 0);
     this.#working = null;
   }
 
-  /** Back to back: whatever came while one group was synced is the next. */
+  /** Back to back: entries that arrived while one group was synced are the next group. */
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
       let group: Group | null = null;
@@ -118,7 +121,7 @@ export class Appending {
     }
   }
 
-  /** Gives places to those that wait, as far as there is room. */
+  /** Places waiting entries as far as there is room. */
   async #fill(): Promise<void> {
     for (const job of this.#queue) {
       const { waiting } = job;

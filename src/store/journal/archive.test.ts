@@ -15,7 +15,7 @@ test('an archive that cannot be read is an error with its path, not an exception
   await expect(read).rejects.toMatchObject({ code: 'not_a_file', message: /tacho-test-/ });
 });
 
-test('an entry over the limit is refused with its place, whatever size is allowed', async () => {
+test('an entry over the limit is refused with its line, whatever size is allowed', async () => {
   const path = join(testFolder(), 'a.jsonl.zst');
   const long = Buffer.alloc(STORE_LIMITS.entry_bytes_max + 1024 * 1024, 0x78);
   writeFileSync(path, zstdCompressSync(Buffer.concat([Buffer.from('short\n'), long])));
@@ -45,7 +45,7 @@ verifies('ST-5', 'an archive of many pieces is read to its end', async () => {
   expect(await numbersIn(archive.path)).toEqual(numbers(13_000));
 });
 
-verifies('ST-5', 'frames of every form are read one behind the other', async () => {
+verifies('ST-5', 'frames of every form are read one after the other', async () => {
   const path = join(testFolder(), 'a.jsonl.zst');
   const forms = [
     {},
@@ -70,7 +70,7 @@ verifies('ST-5', 'frames of every form are read one behind the other', async () 
   }
 });
 
-/** A frame with one block that is not compressed; its reader needs a window of 2 ** `window_log` bytes. */
+/** A frame with one uncompressed block. Its reader needs a window of 2 ** `window_log` bytes. */
 function frameWith(window_log: number, text: Buffer): Buffer {
   const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (window_log - 10) << 3, 0, 0, 0]);
   head.writeUIntLE((text.length << 3) | 1, 6, 3);

@@ -1,6 +1,6 @@
 /**
- * Runs that left the store, compressed: the journal's own lines, as they stood there, so that putting them back is
- * appending them again. Contract: an archive is whole or not there, also after a power cut.
+ * Compressed archives of runs removed from the store: the journal's own lines, unchanged, so that restoring them is
+ * appending them again. Contract: an archive is either whole or missing, even after a power failure.
  */
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,19 +16,19 @@ import { type JournalEntry, readLine } from './line.ts';
 import { framesOf } from './zstd-frames.ts';
 
 const STAGE = 'archive';
-/** Compressed at once: large enough to compress well, small enough to hold. */
+/** Bytes compressed together: large enough to compress well, small enough to keep in memory. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 export function createArchive(state: StateDir, name: string) {
   ownFolder(state.archive, false);
-  // One gc at a time: what is unfinished here was left by one that was killed.
+  // Only one gc runs at a time: an unfinished file here was left by one that was killed.
   for (const left of readdirSync(state.archive))
     if (left.endsWith('.tmp')) unlinkQuietly(join(state.archive, left));
   const path = join(state.archive, `${name}.jsonl.zst`);
   const file = startPrivate(path, STAGE);
   let pieces: Uint8Array[] = [];
   let bytes = 0;
-  // Frames follow each other: any reader of the format takes them as one text.
+  // Frames follow each other: any reader of the format reads them as one text.
   const flush = () => {
     if (bytes > 0) file.write(zstdCompressSync(Buffer.concat(pieces, bytes)));
     pieces = [];
@@ -53,23 +53,23 @@ export function createArchive(state: StateDir, name: string) {
 export interface ArchiveEntry extends JournalEntry {
   body: string;
   crc: number;
-  /** Where it is in the unpacked text. */
+  /** Its line number in the unpacked text. */
   line: number;
 }
 
 export interface ArchiveRead {
-  /** Lines that are damaged so far: they are left out. */
+  /** Damaged lines so far; they are skipped. */
   damaged: number;
   /** Bytes unpacked so far. */
   bytes: number;
 }
 
-/** Archives are made of frames with at most 4 MB; a larger window only costs memory. */
+/** Archives consist of frames of at most 4 MB; a larger window only costs memory. */
 const WINDOW_LOG_MAX = 25;
 
 /**
- * The entries of an archive, in the order they had in the journal. Throws as soon as more is unpacked than an archive of
- * its size can hold, unless `any_size`.
+ * The entries of an archive in their journal order. Throws as soon as more is unpacked than an archive of its size
+ * can contain, unless `any_size`.
  */
 export async function* readArchive(
   path: string,
@@ -113,7 +113,7 @@ async function* unpacked(path: string): AsyncGenerator<Buffer> {
   const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX };
   for (const { from, to } of framesOf(path)) {
     const packed = createReadStream(path, { start: from, end: Math.max(from, to - 1) });
-    // An error of the first stream comes out of the last one.
+    // An error of the first stream is raised by the last one.
     yield* pipeline(packed, createZstdDecompress({ params }), () => {});
   }
 }

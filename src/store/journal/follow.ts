@@ -1,4 +1,4 @@
-/** Following the journal while any process writes it. */
+/** Follows the journal while any process writes it. */
 import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../../lib/errors.ts';
@@ -18,12 +18,12 @@ import {
 } from './scan.ts';
 import { isPacked } from './segment-file.ts';
 
-/** Looked at before the body is. */
+/** Checked before the body is read. */
 export type EntryFilter = (entry: { session: string; source: string; seq: number }) => boolean;
 
 /**
- * Everything from the cursor on, then what is appended, until the signal aborts. Entries of one segment come in its
- * order; an entry may come twice (after a failed write, or after a cursor that was not kept), never not at all.
+ * Everything from the cursor on, then new entries, until the signal aborts. Entries of one segment come in its order.
+ * An entry may come twice (after a failed write, or with an outdated cursor), but is never missed.
  */
 export function follow(
   dir: string,
@@ -38,19 +38,19 @@ export function follow(
 const LF = 10;
 const PIECE_BYTES = 64 * 1024;
 
-/** The cursor with which only later entries are read. */
+/** The cursor from which only later entries are read. */
 export function endsOf(dir: string): Cursor {
   return Object.fromEntries(listSegments(dir).map((segment) => [segment, endOf(dir, segment)]));
 }
 
-/** Behind the last whole line: the next one may be half written just now. */
+/** The end of the last whole line: the next one may be half written at this moment. */
 function endOf(dir: string, segment: string): number {
   const bytes = Buffer.allocUnsafe(PIECE_BYTES);
   let fd: number;
   try {
     fd = openRead(join(dir, segment));
   } catch (error) {
-    // Packed: nothing is added to it.
+    // Packed: nothing is added to it any more.
     return errnoOf(error) === 'ENOENT' ? segmentBytes(dir, segment) : 0;
   }
   return withFd(fd, () => {
@@ -76,7 +76,7 @@ async function* walk(options: Walk): AsyncGenerator<StoredEntry> {
   const { dir, cursor, signal, filter, report } = options;
   const places = new Map<string, number>(Object.entries(cursor));
   const sizes = new Map<string, number>();
-  /** Packed segments that were read: nothing is added to them. */
+  /** Packed segments that were read: nothing is added to them any more. */
   const ended = new Set<string>();
   const bell = createBell(dir, signal);
   try {
@@ -117,7 +117,7 @@ async function* linesOf(reader: SegmentReader, signal: AbortSignal): AsyncGenera
   }
 }
 
-/** The first round and every tenth look at all segments, the others at those that changed and the newest. */
+/** The first round and every tenth check all segments, the others only changed segments and the newest. */
 function due(dir: string, bell: Bell, round: number): string[] {
   const all = listSegments(dir);
   const changed = bell.changed();
@@ -128,7 +128,7 @@ function due(dir: string, bell: Bell, round: number): string[] {
 
 type Bell = ReturnType<typeof createBell>;
 
-/** Says when something in a folder may have changed. */
+/** Signals that something in a folder may have changed. */
 function createBell(dir: string, signal: AbortSignal) {
   let names = new Set<string>();
   let wake: (() => void) | null = null;
@@ -139,14 +139,14 @@ function createBell(dir: string, signal: AbortSignal) {
       if (name !== null) names.add(segmentOf(name));
       ring();
     });
-    // A watcher that fails leaves the poll.
+    // If the watcher fails, the poll remains.
     watcher.on('error', () => watcher?.close());
   } catch {
     watcher = null;
   }
   signal.addEventListener('abort', ring);
   return {
-    /** Names of files that changed since the last call; of a packed segment its own. */
+    /** Names of files that changed since the last call. A packed segment is listed under its plain name. */
     changed(): Set<string> {
       const result = names;
       names = new Set();

@@ -1,17 +1,17 @@
 /**
- * The Zstandard Seekable Format: a text in frames that unpack alone, then the sizes of all of them in a frame that
- * decompressors skip. Nothing in such a file is trusted: bounds are checked before anything is read by them.
+ * The Zstandard Seekable Format: a text in independently compressed frames, then their sizes in a frame that
+ * decompressors skip. Nothing in such a file is trusted: sizes are checked before they are used for reading.
  */
 import { fstatSync } from 'node:fs';
 import { bytesAt, frameAt } from './zstd-frames.ts';
 
-/** What a frame holds at most. Smaller ones pack worse, larger ones make one entry dear to read. */
+/** Most bytes of text per frame. Smaller frames compress worse; larger ones make reading one entry expensive. */
 export const FRAME_BYTES = 1024 * 1024;
-/** Twice what a segment of ours has: it ends at 64 MiB, or is one entry of at most 64 MiB. A file with more is none. */
+/** Twice as many as a segment of ours has: it ends at 64 MiB, or is one entry of at most 64 MiB. More are refused. */
 export const FRAMES_MAX = 130;
-/** What a frame may take on the disk: as zstd does for bytes that cannot be packed. */
+/** Most bytes of a compressed frame: those that zstd needs for incompressible input. */
 const PACKED_BYTES_MAX = FRAME_BYTES + FRAME_BYTES / 256 + 64;
-/** Of a frame that no table names; one of ours has 8. */
+/** Most blocks of a frame that is not in a table. Ours have 8. */
 const BLOCKS_MAX = 64;
 
 const SKIPPABLE_MAGIC = 0x184d2a5e;
@@ -23,7 +23,7 @@ const RESERVED_FLAGS = 0x7c;
 /** Enough for the table of most segments. */
 const TAIL_BYTES = 1024;
 
-/** Where a frame lies in the file, and its text in the whole text. */
+/** The position of a frame in the file, and of its text in the whole text. */
 export interface PackedFrame {
   at: number;
   packed: number;
@@ -33,9 +33,9 @@ export interface PackedFrame {
 
 export interface FrameTable {
   frames: readonly PackedFrame[];
-  /** Of the whole text. */
+  /** Bytes of the whole text. */
   bytes: number;
-  /** The file is cut, or its table is damaged: these are the frames found from its beginning on. */
+  /** The file is truncated or its table is damaged: these are the frames found from its beginning. */
   damaged: boolean;
 }
 
@@ -56,7 +56,7 @@ export function tableBytes(frames: readonly Sizes[]): Buffer {
   return bytes;
 }
 
-/** Null when no frame is found in the file. */
+/** Null if no frame is found in the file. */
 export function readTable(fd: number): FrameTable | null {
   const { size } = fstatSync(fd);
   const table = tableOf(tableSizes(fd, size), false);
@@ -64,7 +64,7 @@ export function readTable(fd: number): FrameTable | null {
   return tableOf(foundSizes(fd), true);
 }
 
-/** What the table at the end says; null unless it accounts for the whole file. */
+/** The sizes in the table at the end. Null unless they account for the whole file. */
 function tableSizes(fd: number, size: number): Sizes[] | null {
   let tail = bytesAt(fd, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
   if (tail.length < HEAD_BYTES + FOOTER_BYTES) return null;
@@ -87,7 +87,7 @@ function tableSizes(fd: number, size: number): Sizes[] | null {
   return packed + bytes === size ? sizes : null;
 }
 
-/** What the frames themselves say, up to the first that is cut. */
+/** The sizes in the frames themselves, up to the first incomplete one. */
 function foundSizes(fd: number): Sizes[] {
   const sizes: Sizes[] = [];
   for (let at = 0; sizes.length < FRAMES_MAX; ) {
@@ -114,7 +114,7 @@ function tableOf(sizes: readonly Sizes[] | null, damaged: boolean): FrameTable |
   return { frames, bytes: plain_at, damaged };
 }
 
-/** The frame with this byte of the text; undefined behind the end. */
+/** The frame with this byte of the text. Undefined beyond the end. */
 export function frameWith({ frames }: FrameTable, position: number): PackedFrame | undefined {
   let low = 0;
   let high = frames.length;

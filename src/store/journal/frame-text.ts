@@ -1,6 +1,6 @@
 /**
- * The text of one frame of a packed segment. Contract: a damaged one is replaced by a damaged line of its size; an error
- * that is no damage, such as too little memory, is thrown, so that a good frame is never taken for a damaged one.
+ * The text of one frame of a packed segment. Contract: a damaged frame is replaced by a damaged line of its size. Any
+ * other error, such as a lack of memory, is thrown, so that a good frame is never mistaken for a damaged one.
  */
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
@@ -11,7 +11,7 @@ import type { PackedFrame } from './frame-table.ts';
 import { bytesAt } from './zstd-frames.ts';
 
 const readAt = promisify(read);
-/** Not made at load: reading `zstdDecompress` there would load the module of Node at every start. */
+/** Created on first use: reading `zstdDecompress` at load time would load the Node module at every start. */
 const unpack = lazy(() => promisify(zstdDecompress));
 const LF = 10;
 
@@ -22,19 +22,22 @@ export async function textOf(fd: number, frame: PackedFrame): Promise<Buffer> {
   return inPlace(text, frame) ?? holeOf(frame);
 }
 
-/** A frame never makes more than the table says, and never asks for more memory than a frame of ours. */
+/** A frame never expands to more than the table states, and never needs more memory than a frame of ours. */
 const unpackOptions = ({ plain }: PackedFrame) => ({
   maxOutputLength: Math.max(1, plain),
-  // Were it filled to its end, a second one would be made.
+  // A buffer filled exactly to its end would make Node allocate a second one.
   chunkSize: plain + 64,
   params: { [constants.ZSTD_d_windowLogMax]: 20 },
 });
 
-/** Null for a text of another size than the table says. */
+/** Null for a text of another size than the table states. */
 const inPlace = (text: Buffer | null, { plain }: PackedFrame) =>
   text?.length === plain ? text : null;
 
-/** What the decompressor says of damaged bytes: names of the format, and for a cut frame or a text that is too large. */
+/**
+ * The decompressor's codes for damaged bytes: those of the format, and those for a cut-off frame and a too-large
+ * text.
+ */
 const DAMAGE: ReadonlySet<string> = new Set([
   ...[
     ...['prefix_unknown', 'version_unsupported', 'corruption_detected', 'checksum_wrong'],
@@ -45,13 +48,13 @@ const DAMAGE: ReadonlySet<string> = new Set([
   ...['Z_BUF_ERROR', 'ERR_BUFFER_TOO_LARGE'],
 ]);
 
-/** Null, as the text of a damaged frame. Throws any other error: it says nothing of the file, which may be good. */
+/** Null, the text of a damaged frame. Rethrows any other error: it does not mean that the file is bad. */
 export function damaged(error: unknown): null {
   if (!DAMAGE.has(errnoOf(error))) throw error;
   return null;
 }
 
-/** Lines cut by the damage end before it and begin behind it. */
+/** Lines cut by the damage end before it and begin after it. */
 function holeOf({ plain }: PackedFrame): Buffer {
   const hole = Buffer.alloc(plain);
   if (plain > 0) {
@@ -63,7 +66,7 @@ function holeOf({ plain }: PackedFrame): Buffer {
 
 export const textNow = (fd: number, frame: PackedFrame) => unpackNow(fd, frame) ?? holeOf(frame);
 
-/** Null: it is damaged. */
+/** Null if it is damaged. */
 export function unpackNow(fd: number, frame: PackedFrame): Buffer | null {
   const packed = bytesAt(fd, frame.at, frame.packed);
   try {

@@ -56,7 +56,7 @@ function newState() {
   return { state, index: openIndex(state) };
 }
 
-test('a segment that holds only deleted runs is removed, one that others share is written again', async () => {
+test('a segment with only deleted runs is removed, one shared with others is rewritten', async () => {
   const { state, index } = newState();
   write(state, NAME, await linesOf('a', 'b'));
   write(state, COPY, await linesOf('c'));
@@ -68,10 +68,10 @@ test('a segment that holds only deleted runs is removed, one that others share i
   index.close();
 });
 
-test('an index that knows nothing, or something else, removes nothing', async () => {
+test('an empty or wrong index removes nothing', async () => {
   const { state, index } = newState();
   write(state, NAME, await linesOf('a', 'b'));
-  // As it is while another process fills it.
+  // As while another process fills it.
   index.cover(NAME, statSync(join(state.journal, NAME)).size, []);
   bury(state, ['a', 'b', 'c']);
   expect((await freeDeleted(state, index)).removed).toEqual([]);
@@ -95,12 +95,12 @@ test('damaged lines are kept, and the lines around them', async () => {
   expect(journalText(state)).not.toContain('"a 1"');
   expect(await bodies(state, 'b')).toEqual(['"b 1"', '"b 2"']);
   bury(state, ['b']);
-  // This process lives and wrote the segment: it is left.
+  // This process is alive and wrote the segment, so it is left unchanged.
   expect((await freeDeleted(state, index)).left).toHaveLength(1);
   index.close();
 });
 
-test('a damaged line beside deleted ones only keeps its segment from being removed', async () => {
+test('a damaged line among deleted ones keeps its segment from being removed', async () => {
   const { state, index } = newState();
   const [a1, a2, b1] = (await linesOf('a', 'b')) as [string, string, string];
   write(state, NAME, [a1, b1.replace('"b 1"', '"b X"'), a2]);
@@ -111,7 +111,7 @@ test('a damaged line beside deleted ones only keeps its segment from being remov
   index.close();
 });
 
-test('a segment that cannot be read is left', async () => {
+test('an unreadable segment is left unchanged', async () => {
   const { state, index } = newState();
   write(state, NAME, await linesOf('a'));
   await createCatalogue(state.journal, index).refresh(newReport());
@@ -122,7 +122,7 @@ test('a segment that cannot be read is left', async () => {
   index.close();
 });
 
-verifies('ST-5', 'a packed segment with a damaged part is left as it is', async () => {
+verifies('ST-5', 'a packed segment with a damaged part is left unchanged', async () => {
   const { state, index } = newState();
   const text = 'x'.repeat(30_000);
   const lines = ['a', 'b'].flatMap((s) =>
@@ -155,14 +155,14 @@ verifies('ST-5', 'a packed segment with a damaged part is left as it is', async 
   index.close();
 });
 
-test('only what the decompressor says of the bytes is damage', () => {
+test('only errors of the decompressor about the bytes count as damage', () => {
   for (const code of ['ZSTD_error_corruption_detected', 'Z_BUF_ERROR', 'ERR_BUFFER_TOO_LARGE'])
     expect(damaged(errno(code))).toBeNull();
   const others = ['ZSTD_error_memory_allocation', 'ERR_ZLIB_INITIALIZATION_FAILED', 'EIO', ''];
   for (const code of others) expect(() => damaged(errno(code, 'other')), code).toThrow('other');
 });
 
-test('a torn last line of a dead writer goes with its segment', async () => {
+test('a torn last line of a dead writer is removed with its segment', async () => {
   const { state, index } = newState();
   const [a1, a2] = (await linesOf('a')) as [string, string];
   write(state, NAME, [a1]);
@@ -172,7 +172,7 @@ test('a torn last line of a dead writer goes with its segment', async () => {
   index.close();
 });
 
-test('the copy that a killed rewrite left goes, and only with its original beside it', async () => {
+test('the copy left by a killed rewrite is removed, but only if its original exists', async () => {
   const { state, index } = newState();
   const lines = await linesOf('a', 'b');
   write(state, NAME, lines);
@@ -181,7 +181,7 @@ test('the copy that a killed rewrite left goes, and only with its original besid
   expect((await freeDeleted(state, index)).rewritten).toEqual([NAME]);
   expect(readdirSync(state.journal)).not.toContain(COPY);
   expect(journalText(state).split('"b 1"')).toHaveLength(2);
-  // A copy that has lines of its own stays.
+  // A copy with lines that the original lacks stays.
   const more = await linesOf('c');
   write(state, NAME, lines.slice(0, 2));
   write(state, COPY, more, { replaces: NAME });

@@ -1,7 +1,8 @@
 /**
- * Gives the bytes of deleted runs back, in files and in the journal. Contract: the index says where to look, the segment itself what is removed: only
- * lines that a scan shows to be of deleted sessions, and a whole segment only when it holds nothing else. Under the store
- * lock; a segment that a living process may append to is left for another time.
+ * Frees the bytes of deleted runs, in files and in the journal. Contract: the index shows where to look, but the
+ * segment decides what is removed: only lines that a scan shows to belong to deleted sessions, and a whole segment
+ * only if it contains nothing else. Under the store lock. A segment that a live process may append to is skipped for
+ * now.
  */
 import { join } from 'node:path';
 import { fileError } from '../../lib/errors.ts';
@@ -26,9 +27,9 @@ import { finishDeletions } from './tombstones.ts';
 
 export interface Freed {
   removed: string[];
-  /** Segments of which only what is kept was written again. */
+  /** Segments of which only the part to keep was rewritten. */
   rewritten: string[];
-  /** Segments that still hold deleted runs: a process writes them, or they cannot be read or unpacked whole. */
+  /** Segments that still contain deleted runs: a process is writing them, or they cannot be fully read or unpacked. */
   left: string[];
 }
 
@@ -64,14 +65,14 @@ interface Range {
 }
 
 interface Contents {
-  /** Lines of deleted sessions, and all others, damaged ones included. */
+  /** Lines of deleted sessions, and all others, including damaged ones. */
   dead: number;
   alive: number;
-  /** Everything but the dead lines, the first line, which says who wrote the segment, and a torn last one. */
+  /** Everything but dead lines, the first line, which names the writer, and a torn last line. */
   kept: Range[];
 }
 
-/** Null when the segment cannot be read to its end, or a part of its packed form is damaged. */
+/** Null if the segment cannot be read to its end, or a part of its packed form is damaged. */
 async function lookAt(
   dir: string,
   segment: string,
@@ -98,7 +99,7 @@ async function lookAt(
   return found;
 }
 
-/** Where the first line ends: damaged lines behind it are kept. Null when it cannot be read. */
+/** Where the first line ends: damaged lines after it are kept. Null if it cannot be read. */
 function headerEnd(path: string): number | null {
   try {
     const bytes = readFirst(path, 4096);
@@ -110,13 +111,16 @@ function headerEnd(path: string): number | null {
 
 function removeSegment({ journal }: StateDir, index: Index, segment: string): void {
   if (failsAt('before_remove')) dieHere();
-  // First: what the index does not know is read again, what it knows too much of would be missed.
+  // First: segments unknown to the index are read again, whereas outdated positions would be trusted.
   index.forgetSegment(segment);
-  // The plain one last: where both are there, it is the one that counts.
+  // The plain form last: if both exist, it takes precedence.
   for (const end of [PACKED, '']) removeFile(join(journal, `${segment}${end}`), 'journal');
 }
 
-/** What is kept goes into a new segment, byte for byte, durable before the old one is removed; its first line names the old one. */
+/**
+ * Copies the part to keep into a new segment, byte for byte and durably, before the old one is removed. The new first
+ * line names the old segment.
+ */
 async function rewrite(
   state: StateDir,
   index: Index,
@@ -164,14 +168,14 @@ function createCopy(file: SegmentFile, out: SegmentWriter) {
         if (count === 0) throw new Error('a segment became shorter while it was read');
         await put(chunk.subarray(0, count));
         at += count;
-        // Damaged bytes before a line that was removed must not join the next line.
+        // Damaged bytes before a removed line must not be joined to the next line.
         if (at === to && chunk[count - 1] !== LF) await put(Buffer.from('\n'));
       }
     },
   };
 }
 
-/** A rewrite that was killed left its copy beside the original: the copy goes, once every line of it is found there. */
+/** A killed rewrite left its copy beside the original. The copy is removed once every line of it is found there. */
 async function removeCopies(state: StateDir, index: Index): Promise<void> {
   const { journal } = state;
   for (const copy of listSegments(journal)) {
@@ -185,7 +189,7 @@ async function removeCopies(state: StateDir, index: Index): Promise<void> {
   }
 }
 
-/** Null when the segment cannot be read whole; a torn last line counts for nothing. */
+/** Null if the segment cannot be fully read. A torn last line is ignored. */
 async function linesOf(dir: string, segment: string): Promise<Set<string> | null> {
   const report = newReport();
   const found = new Set<string>();

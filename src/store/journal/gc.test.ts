@@ -14,7 +14,7 @@ import { listSegments, newReport, segmentBytes } from './scan.ts';
 
 const DEAD = { v: 1, pid: 1_073_741_824, ticks: 1, space: null, life: '0123456789abcdef' };
 
-verifies('ST-5', 'a segment that is known as closed is packed, unless it is small', async () => {
+verifies('ST-5', 'a segment that is known to be closed is packed, unless it is small', async () => {
   const state = openStateDir(join(testFolder(), 'state'));
   const { journal } = state;
   const pathAt = (at: number) => join(journal, `${String(at).padStart(26, '0')}.jsonl`);

@@ -1,7 +1,7 @@
 /**
- * Runs leave the store: archived, written down as deleted, then their bytes freed. Contract: under the store lock; killed
- * at any moment no kept run is lost, and what was written down as deleted is finished by the next gc. A run that is to be
- * archived goes only if all of it can be.
+ * Removes runs from the store: archives them, records them as deleted, then frees their bytes. Contract: under the
+ * store lock. A kill at any moment loses no kept run, and the next gc finishes recorded deletions. A run that is to
+ * be archived is removed only if all of it can be archived.
  */
 import { join } from 'node:path';
 import { systemRandom } from '../../lib/ids.ts';
@@ -23,10 +23,10 @@ export interface GcRun {
   archive: boolean;
 }
 
-/** Is given a run's entries in the order of their numbers, and says whether they are all of it. */
+/** Receives a run's entries in the order of their numbers and decides whether they are complete. */
 interface RunCheck {
   push(entry: { source: string; seq: number; body: string }): void;
-  /** What is wrong with what the journal holds; null: nothing. */
+  /** The fault in the journal's entries, or null. */
   fault(): string | null;
 }
 
@@ -42,12 +42,12 @@ export interface KeptRun {
 
 export interface GcResult {
   removed: number;
-  /** Runs that stay because they cannot be archived whole. */
+  /** Runs that are kept because they cannot be fully archived. */
   kept: KeptRun[];
-  /** Where the archived ones are; null: none was archived. */
+  /** Path of the archive. Null if nothing was archived. */
   archive: string | null;
   segments_removed: number;
-  /** Segments of which only what is kept was written again. */
+  /** Segments of which only the part to keep was rewritten. */
   segments_rewritten: number;
 }
 
@@ -61,7 +61,7 @@ export async function collectRuns(
   const report = newReport();
   await createCatalogue(state.journal, index).refresh(report);
   const wanted = new Set(runs.filter(({ archive }) => archive).map(({ run_id }) => run_id));
-  // What cannot be read may hold a part of a run: its archive would not be whole.
+  // An unreadable segment may contain a part of a run: its archive would be incomplete.
   if (report.unreadable > 0 && wanted.size > 0) throw unreadable(`a segment of ${state.journal}`);
   const { archive, kept } = await archiveWhole(state, index, wanted, options);
   const going = new Set(runs.map(({ run_id }) => run_id));
@@ -84,7 +84,7 @@ export async function collectRuns(
 
 type Archived = Pick<GcResult, 'archive' | 'kept'>;
 
-/** Archives those of the runs that are whole. */
+/** Archives those of the runs that are complete. */
 async function archiveWhole(
   state: StateDir,
   index: Index,
@@ -109,7 +109,7 @@ async function archiveWhole(
     archive.abandon();
   }
   if (kept.length === 0) return { archive: archive.path, kept };
-  // Rare, so only then the segments are read again.
+  // Rare, so the segments are read again only then.
   const whole = runs.difference(new Set(kept.map(({ run_id }) => run_id)));
   const others = await archiveWhole(state, index, whole, { now_ms, newCheck });
   return { archive: others.archive, kept: [...kept, ...others.kept] };
@@ -133,7 +133,7 @@ async function eachRunLine(
 ): Promise<void> {
   const { journal } = state;
   const catalogue = createCatalogue(journal, index);
-  // A segment that was written again has a later name than those that follow it.
+  // A rewritten segment has a later name than those that follow it.
   const mixed = index
     .sessionsInPieces()
     .filter((session) => runs.has(session) && !inOrder(catalogue.positions(session)));
@@ -148,7 +148,7 @@ async function eachRunLine(
   }
 }
 
-/** The same for runs that the segments have in order, by one scan of each segment. */
+/** The same for runs that the segments contain in order, with one scan per segment. */
 async function scanRuns(
   { journal }: StateDir,
   index: Index,
@@ -168,7 +168,7 @@ async function scanRuns(
   }
 }
 
-/** Says under which source a line counts; null for one that was there already: a killed gc leaves lines twice. */
+/** Returns the source under which a line counts. Null for a duplicate: a killed gc leaves lines twice. */
 function createSifts(): (line: SegmentLine) => string | null {
   const sifts = new Map<string, ReturnType<typeof createSift>>();
   return (line) => {

@@ -8,13 +8,13 @@ import type { SessionState, Source } from './session-state.ts';
 import { sourceOf } from './session-state.ts';
 import type { AppendResult } from './state.ts';
 
-/** Lines of one source with ascending numbers; `offset`: of the first of them in the group. */
+/** Lines of one source with ascending numbers. `offset`: position of the first one in the group. */
 type Run = Omit<Position, 'segment'>;
 
 export interface Group {
   bytes: Buffer;
   fill: number;
-  /** Sources that were looked at, with the run that they added to last. */
+  /** Sources used in the group, with the run that they added to last. */
   touched: Map<Source, Run | null>;
   runs: Run[];
 }
@@ -23,7 +23,7 @@ export function newGroup(bytes: Buffer): Group {
   return { bytes, fill: 0, touched: new Map(), runs: [] };
 }
 
-/** Adds an entry to the group; null when it has to wait for the next one. */
+/** Adds an entry to the group. Null if it has to wait for the next one. */
 export function place(group: Group, entry: JournalEntry, state: SessionState): AppendResult | null {
   const { session, seq, body } = entry;
   const source = sourceOf(state, session, entry.source);
@@ -55,7 +55,7 @@ function addRun({ runs }: Group, run: Run): Run {
   return run;
 }
 
-/** Beside the entry with the same number; once. */
+/** Stores it beside the entry with the same number, once. */
 function placeConflict(group: Group, source: Source, { seq, body }: JournalEntry): void {
   const { session, conflict_head: head } = source;
   const { at, crc, end } = writeLine(group.bytes, group.fill, { head, seq, body });
@@ -82,15 +82,18 @@ function makeRoom(group: Group, head: SourceHead, body: string | Buffer): boolea
   return true;
 }
 
-/** Bytes of an entry, roughly. It comes from our own code: one that breaks the contract is a fault, not an event. */
+/**
+ * Approximate bytes of an entry. Entries come from our own code: one that breaks the contract is a fault, not an
+ * event.
+ */
 export function checkEntry({ session, source, seq, body }: JournalEntry): number {
   const ids = Math.max(session.length, source.length);
   if (ids > STORE_LIMITS.journal_id_chars_max) throw refusal('a session or source id is too long');
   if (source.startsWith(CONFLICT)) throw refusal(`a source may not begin with ${CONFLICT}`);
-  if (!Number.isSafeInteger(seq) || seq < 1) throw refusal(`${seq} is no number of an entry`);
+  if (!Number.isSafeInteger(seq) || seq < 1) throw refusal(`${seq} is not a valid entry number`);
   if (body.length === 0) throw refusal('an entry is empty');
   if (typeof body === 'string' ? body.includes('\n') : body.includes(0x0a))
-    throw refusal('an entry holds a line feed');
+    throw refusal('an entry contains a line feed');
   const size =
     body.length * 3 > STORE_LIMITS.entry_bytes_max ? Buffer.byteLength(body) : body.length;
   if (size > STORE_LIMITS.entry_bytes_max) throw refusal(`an entry has ${size} bytes: too many`);

@@ -28,21 +28,25 @@ const KEY_MAKER = `
     console.log(openSecretHash(state)('secret'));
   }`;
 
-verifies('ST-7', 'processes that make the key of a folder at once all use the same', async () => {
-  const folder = testFolder();
-  for (let i = 0; i < 20; i++) openStateDir(join(folder, `s${i}`));
-  const args = [join(folder, 's'), String(Date.now() + 1_000)];
-  const said = await Promise.all(
-    [1, 2, 3, 4].map(() => {
-      const options = ['--input-type=module', '-e', KEY_MAKER, ...args];
-      const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] });
-      let text = '';
-      child.stdout.on('data', (data: Buffer) => {
-        text += data.toString();
-      });
-      return new Promise<string>((resolve) => child.on('close', () => resolve(text)));
-    }),
-  );
-  expect(said[0]?.trim().split('\n')).toHaveLength(20);
-  expect(new Set(said)).toEqual(new Set([said[0]]));
-});
+verifies(
+  'ST-7',
+  'processes that create the key of a folder at the same time all use the same one',
+  async () => {
+    const folder = testFolder();
+    for (let i = 0; i < 20; i++) openStateDir(join(folder, `s${i}`));
+    const args = [join(folder, 's'), String(Date.now() + 1_000)];
+    const said = await Promise.all(
+      [1, 2, 3, 4].map(() => {
+        const options = ['--input-type=module', '-e', KEY_MAKER, ...args];
+        const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+        let text = '';
+        child.stdout.on('data', (data: Buffer) => {
+          text += data.toString();
+        });
+        return new Promise<string>((resolve) => child.on('close', () => resolve(text)));
+      }),
+    );
+    expect(said[0]?.trim().split('\n')).toHaveLength(20);
+    expect(new Set(said)).toEqual(new Set([said[0]]));
+  },
+);

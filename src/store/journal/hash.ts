@@ -10,15 +10,15 @@ import { isOwnState, keyPath } from '../state-mark.ts';
 const STAGE = 'redaction';
 const KEY_BYTES = 32;
 
-/** Text → 8 hex digits, under a key: equal texts stay recognisable as equal, and cannot be guessed without the key. */
+/** Text → 8 hex digits, under a key: equal texts have equal hashes, and cannot be guessed without the key. */
 export type SecretHash = (text: string) => string;
 
-/** Under a key that nobody keeps. */
+/** Under a key that is not stored. */
 export function randomSecretHash(): SecretHash {
   return secretHash(randomBytes(KEY_BYTES));
 }
 
-/** HMAC-SHA-256, by two one-shot hashes: ten times faster than a Hmac object for texts this short. */
+/** HMAC-SHA-256 as two one-shot hashes: ten times faster than an Hmac object for texts this short. */
 export function secretHash(key: Uint8Array): SecretHash {
   const inner = Buffer.alloc(64, 0x36);
   const outer = Buffer.alloc(64 + 32, 0x5c);
@@ -33,8 +33,9 @@ export function secretHash(key: Uint8Array): SecretHash {
 }
 
 /**
- * Under the folder's key, made when it has none. Of processes that make it at once, one wins and all use its key. Whoever
- * made a folder that is not the user's own may know its key: there, a key that nobody keeps is used.
+ * Uses the folder's key, and creates it if it is missing. If several processes create it concurrently, one wins and
+ * all use its key. The creator of a folder that is not the user's own may know its key, so a key that is not stored
+ * is used there.
  */
 export function openSecretHash(state: StateDir): SecretHash {
   if (!isOwnState(state.path)) return randomSecretHash();
@@ -50,7 +51,7 @@ function readKey(path: string): Buffer | null {
     if (errnoOf(cause) === 'ENOENT') return null;
     throw cause;
   }
-  const text = `${path}: is damaged: remove it, and later redactions get other marks than earlier ones`;
+  const text = `${path}: is damaged: remove it; later redactions will have different marks than earlier ones`;
   throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 
@@ -60,7 +61,7 @@ function makeKey(path: string): Buffer {
   for (;;) {
     const release = takeLock(lock);
     try {
-      // A process that was faster has made it.
+      // Another process was faster and has created it.
       const found = readKey(path);
       if (found !== null) return found;
       if (release !== null) {

@@ -57,14 +57,14 @@ const bodies = (entries: readonly JournalEntry[]) =>
 describe('appending', () => {
   verifies(
     'ST-2',
-    'the last number is told behind what is queued, however much others go on appending',
+    'the last number is reported after the queued entries, however much others append later',
     async () => {
       const journal = openJournal(journalDir());
       let going = true;
       const busy = (async () => {
         let seq = 0;
         let last: Promise<unknown> = Promise.resolve();
-        // The next append is always queued before the one under way is done: the journal never rests.
+        // The next append is always queued before the current one is done: the journal is never idle.
         while (going) {
           const before = last;
           last = journal.append([entry(++seq, '1', 'busy')]);
@@ -80,7 +80,7 @@ describe('appending', () => {
     },
   );
 
-  verifies('ST-2', 'what was appended is read back byte for byte and in order', async () => {
+  verifies('ST-2', 'entries are read back byte for byte and in order', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);
     const texts = [
@@ -98,7 +98,7 @@ describe('appending', () => {
     });
   });
 
-  verifies('ST-8', 'ids of any characters stay apart and never become paths', async () => {
+  verifies('ST-8', 'ids of any characters stay distinct and never become paths', async () => {
     const dir = journalDir();
     await fc.assert(
       fc.asyncProperty(
@@ -109,7 +109,7 @@ describe('appending', () => {
         async (ids) => {
           const journal = openJournal(dir);
           const salt = Math.floor(performance.now() * 1000);
-          // The generator is fond of names like these, too.
+          // The generator likes names like these too.
           const all_ids = new Set(['../../x', '/etc/x', '__proto__', 'a\0b', ...ids]);
           const names = [...all_ids].map((id) => `${id}${salt}`);
           const all = names.flatMap((id) => [entry(1, JSON.stringify(id), id), entry(2, '2', id)]);
@@ -142,7 +142,7 @@ describe('appending', () => {
     expect(statSync(join(dir, segment as string)).mode & 0o777).toBe(0o600);
   });
 
-  test('a full segment is left and the next begun, and the session reads on across them', async () => {
+  test('a full segment is closed and the next begins, and a session is read across them', async () => {
     const dir = journalDir();
     const journal = openJournal(dir, { segment_bytes_max: 1000 });
     const entries = numbered(50);
@@ -181,7 +181,7 @@ describe('appending', () => {
     expect(listSegments(dir)).toEqual([]);
   });
 
-  test('a session begun as new is not looked up, and one that is not new is', async () => {
+  test('a session begun as new is not looked up, and any other is', async () => {
     const dir = journalDir();
     const first = openJournal(dir);
     first.begin('s');
@@ -194,7 +194,7 @@ describe('appending', () => {
     await second.close();
   });
 
-  test('sessions beyond those kept in memory are read again from the disk', async () => {
+  test('sessions beyond those kept in memory are read again from disk', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);
     const ids = Array.from({ length: 1_100 }, (_, i) => `session ${i}`);
@@ -253,7 +253,7 @@ describe('sending again', () => {
 
   verifies(
     'ST-3',
-    'any order of sends, resends and restarts gives what a map would hold',
+    'any order of sends, resends and restarts gives the contents of a map',
     async () => {
       const command = fc.record({
         session: fc.constantFrom('a', 'b'),
@@ -324,7 +324,7 @@ describe('damage', () => {
 
   verifies(
     'ST-3',
-    'a segment cut at any byte gives all lines before the cut, and the rest can be appended',
+    'a segment truncated at any byte gives all lines before the cut, and the rest can be appended',
     async () => {
       const { dir, entries, path, bytes } = await smallJournal();
       const ends = [...bytes.keys()].filter((at) => bytes[at] === 10);
@@ -361,7 +361,7 @@ describe('damage', () => {
         writeFileSync(path, damaged);
         const { entries: found } = await stored(dir);
         expect(found.filter((each) => !known.has(JSON.stringify(each)))).toEqual([]);
-        // An LF that is flipped joins two lines: then two are lost at most.
+        // A flipped LF joins two lines: then at most two are lost.
         expect(found.length).toBeGreaterThanOrEqual(bytes[at] === 10 ? 2 : 3);
       }
     },
@@ -423,7 +423,7 @@ describe('damage', () => {
     );
   });
 
-  test('segments whose names are out of order are still read by number', async () => {
+  test('segments with names out of order are still read by number', async () => {
     const dir = journalDir();
     const times = [3_000, 2_000, 1_000].map((ms) => ms + 1e12);
     for (const [round, now_ms] of times.entries()) {
@@ -445,7 +445,7 @@ describe('damage', () => {
     expect((await stored(dir)).entries.map(([, seq]) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
 
-  test('numbers that no journal gives cost nothing, and the others are read', async () => {
+  test('numbers that no journal assigns cost nothing, and the others are read', async () => {
     const { createSegment } = await import('./segment.ts');
     const { headOf, writeLine } = await import('./line.ts');
     const dir = journalDir();
@@ -482,7 +482,7 @@ describe('damage', () => {
   });
 });
 
-test('everything is read from a cursor on, and a line without an end is not part of it', async () => {
+test('everything is read from a cursor on, except a line without an end', async () => {
   const dir = journalDir();
   const journal = openJournal(dir);
   await journal.append(numbered(3));
@@ -508,7 +508,7 @@ describe('a segment that others change', () => {
     cut: (path) => truncateSync(path, 10),
   };
   for (const [how, change] of Object.entries(HOW))
-    test(`is noticed when it is ${how}: at the next append, and in an earlier one at the end`, async () => {
+    test(`is noticed if it is ${how}: at the next append, or at the end for an earlier segment`, async () => {
       const entry = (seq: number) => ({ session: 's', source: 'm', seq, body: `"${seq}"` });
       const dir = journalDir();
       const journal = openJournal(dir);
@@ -530,7 +530,7 @@ describe('a segment that others change', () => {
       await small.close();
     });
 
-  test('is noticed at the end when bytes in it are others, though later appends succeed', async () => {
+  test('is noticed at the end if its bytes differ, although later appends succeed', async () => {
     const entry = (seq: number) => ({ session: 's', source: 'm', seq, body: `"${seq}"` });
     const changed = (path: string, from: string, to: string) => {
       const { atime, mtime } = statSync(path);

@@ -1,7 +1,8 @@
 /**
- * The journal: append-only, durable, idempotent by session, source and number; the truth that all else is rebuilt from.
- * Contract: an append resolves only after its entries are synced. Of a session's source there is one writer at a time;
- * different sessions may be written by different processes at once (ST-6).
+ * The journal: append-only, durable, idempotent by session, source and number; the source of truth that everything
+ * else is rebuilt from.
+ * Contract: an append resolves only after its entries are synced. A session's source has one writer at a time;
+ * different sessions may be written by different processes concurrently (ST-6).
  */
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
@@ -20,9 +21,9 @@ import type { AppendResult } from './state.ts';
 export type { JournalEntry } from './line.ts';
 
 export interface JournalOptions {
-  /** Where sessions lie, so that known segments need not be read again. */
+  /** The positions of sessions, so that known segments need not be read again. */
   index?: PositionIndex;
-  /** One of the same index that was refreshed: what others write from then on is not looked for. */
+  /** A refreshed catalogue of the same index: later writes by others are not looked up. */
   catalogue?: Catalogue;
   clock?: Clock;
   random?: RandomSource;
@@ -49,7 +50,7 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
   });
   let closed = false;
 
-  /** Null: `bytes` more can be queued. */
+  /** Null if `bytes` more can be queued. */
   function refused(bytes: number): TachoError | null {
     if (closed) return refusal('it is closed');
     const { queued_bytes } = appending;
@@ -58,7 +59,7 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
   }
 
   return {
-    /** A session that cannot be in the journal yet, as a run just begun: nothing is looked up for it. */
+    /** Starts a session that cannot be in the journal yet, such as a new run: nothing is looked up for it. */
     begin: (session: string) => sessions.begin(session),
     async append(entries: readonly JournalEntry[]): Promise<AppendResult[]> {
       const sizes = entries.map(checkEntry);
@@ -71,8 +72,8 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
       return answer;
     },
     /**
-     * The same one by one: all that is put in the same turn is answered together. The bytes of an entry may change once
-     * `onPlaced` was called with it.
+     * The same one by one: all entries put in the same turn are acknowledged together. The bytes of an entry may
+     * change once `onPlaced` was called for it.
      */
     batch<E extends JournalEntry>(onPlaced: OnPlaced<E>) {
       const job = new Job(onPlaced as OnPlaced<JournalEntry>);
@@ -84,15 +85,15 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
         },
       };
     },
-    /** The last number of a source that is stored; 0 when there is none. */
+    /** The last stored number of a source. 0 if there is none. */
     async lastSeq(session: string, source: string): Promise<number> {
-      // Behind what is queued now, and not behind what others go on appending.
+      // After everything queued now, but not after later appends of others.
       if (appending.working !== null) await appending.add(new Job()).catch(() => {});
       return (await sessions.load(session)).get(source)?.committed ?? 0;
     },
-    /** Throws unless all that this journal wrote is still in its place. */
+    /** Throws unless everything that this journal wrote is still in its place. */
     check: out.check,
-    /** Waits for what is queued, and for the packing of what was written. */
+    /** Waits for queued entries, and for the packing of finished segments. */
     async close(): Promise<void> {
       closed = true;
       while (appending.working !== null) await appending.working;
@@ -102,7 +103,7 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
   };
 }
 
-/** The segment in hand: begun when first needed, left when it is full or has failed. */
+/** The current segment: created when first needed, finished when it is full or has failed. */
 function createOutput(dir: string, options: JournalOptions) {
   const { clock = systemClock, random = systemRandom, index = memoryIndex() } = options;
   const bytes_max = options.segment_bytes_max ?? STORE_LIMITS.segment_bytes_max;
@@ -110,10 +111,10 @@ function createOutput(dir: string, options: JournalOptions) {
   let segment: SegmentWriter | null = null;
   const written: SegmentWriter[] = [];
   let ranges = createRanges('');
-  /** One at a time: appends to the next segment have the rest of the machine. */
+  /** One at a time: appends to the next segment keep the rest of the machine. */
   let packing = Promise.resolve();
 
-  /** `lost`: the index must not learn of the segment. */
+  /** `lost`: the index must not learn about the segment. */
   function leave(lost = false): void {
     if (segment === null) return;
     const left = segment;
@@ -123,7 +124,7 @@ function createOutput(dir: string, options: JournalOptions) {
     try {
       index.cover(left.name, left.bytes, ranges.all);
     } catch {
-      // The index can be made again from the segments; an entry that is durable must not fail for it.
+      // The index can be rebuilt from the segments; a durable entry must not fail because of it.
     }
     packing = packing.then(left.pack);
   }
@@ -154,12 +155,12 @@ function createOutput(dir: string, options: JournalOptions) {
       for (const run of group.runs) ranges.addRun({ ...run, offset: base + run.offset });
     },
     leave,
-    /** Resolves once all segments that were left are packed, or stay as they are. */
+    /** Resolves once all finished segments are packed, or stay as they are. */
     packed: () => packing,
   };
 }
 
 function busy(): TachoError {
-  const text = 'journal: too much waits for the disk: wait for earlier appends';
+  const text = 'journal: too many bytes wait for the disk: wait for earlier appends';
   return new TachoError('busy', text, { stage: 'journal', retryable: true });
 }

@@ -1,7 +1,7 @@
 /**
  * One journal line: `{"s":<session>,"o":<source>,"n":<seq>,"c":"<crc32>","e":<body>}` and LF.
- * Contract: the body is the caller's text, byte for byte; the CRC is over the bytes before its key and the body's, so
- * what the disk or a torn write changed, in the ids too, is known as such.
+ * Contract: the body is the caller's text, byte for byte. The CRC covers the bytes before its key and the body, so
+ * changes by the disk or a torn write are detected, in the ids too.
  */
 import { crc32 } from 'node:zlib';
 
@@ -10,17 +10,17 @@ export interface JournalEntry {
   source: string;
   /** Counts from 1 within a session and source. */
   seq: number;
-  /** JSON text without a line feed; as bytes, which stay as they are until the append is answered. */
+  /** JSON text without a line feed. As bytes, it must not change until the append is acknowledged. */
   body: string | Buffer;
 }
 
-/** What a line says, before its body is looked at. */
+/** The parsed start of a line, before its body is read. */
 export interface LineHead {
   session: string;
   source: string;
   seq: number;
   crc: number;
-  /** Where the body begins and ends in the bytes that were read. */
+  /** Start and end of the body in the bytes that were read. */
   start: number;
   end: number;
 }
@@ -33,12 +33,12 @@ const CLOSING = 0x7d;
 // `"` in a JSON string is always escaped, so this cannot match inside an id.
 const HEAD =
   /^\{"s":("(?:[^"\\]|\\.){0,8192}"),"o":("(?:[^"\\]|\\.){0,8192}"),"n":(\d{1,15}),"c":"([0-9a-f]{8})"$/;
-/** More than that matches, with the key behind it. */
+/** Upper bound of a match, including the following key. */
 const HEAD_BYTES_MAX = 2 * 8192 + 128;
-/** Of a line with empty ids and an empty body. */
+/** Bytes of a line with empty ids and an empty body. */
 const LINE_BYTES_MIN = 41;
 
-/** What all lines of a source have before their numbers, and its checksum. */
+/** The start of all lines of a source, before their numbers, and its checksum. */
 export interface SourceHead {
   text: string;
   bytes: number;
@@ -50,7 +50,7 @@ export function headOf(session: string, source: string): SourceHead {
   return { text, bytes: Buffer.byteLength(text), crc: crc32(text) };
 }
 
-/** More bytes than a line has beside its head and body. */
+/** An upper bound of the bytes of a line besides its head and body. */
 export const LINE_EXTRA_BYTES = 48;
 /** Bytes of `,"c":"01234567","e":`. */
 const CRC_TEXT_BYTES = 1 + CRC_BYTES + BODY_KEY.length;
@@ -59,7 +59,7 @@ const NO_CRC = '"c":"00000000","e":';
 /** From the end of the checksum's digits to the body: `","e":`. */
 const CRC_END_BYTES = 1 + BODY_KEY.length;
 
-/** The eight digits that end at `end`. */
+/** Writes the eight digits that end at `end`. */
 function writeHex(bytes: Buffer, end: number, value: number): void {
   for (let at = end - 1, rest = value; at >= end - 8; at--, rest >>>= 4) {
     const digit = rest & 15;
@@ -67,7 +67,7 @@ function writeHex(bytes: Buffer, end: number, value: number): void {
   }
 }
 
-/** A line made in some bytes; it counts only once its end is kept. */
+/** A line written into a buffer. It counts only once its end is kept. */
 export interface PlacedLine {
   at: number;
   crc: number;
@@ -76,7 +76,7 @@ export interface PlacedLine {
 
 let crc_table: Uint32Array | null = null;
 
-/** The checksum of a few more ASCII characters: less than what a call of the library costs. */
+/** The checksum of a few more ASCII characters: cheaper than calling the library. */
 function crcOf(text: string, before: number): number {
   crc_table ??= Uint32Array.from({ length: 256 }, (_, byte) => {
     let crc = byte;
@@ -89,7 +89,7 @@ function crcOf(text: string, before: number): number {
   return ~crc >>> 0;
 }
 
-/** Writes a line, LF included. `bytes` has room for it. */
+/** Writes a line, including LF. `bytes` has room for it. */
 export function writeLine(
   bytes: Buffer,
   at: number,
@@ -123,14 +123,14 @@ export function startsWith(bytes: Buffer, key: Buffer, start: number, end: numbe
   return true;
 }
 
-/** Where `bytes[start, end)` have a key, or -1. What is behind them is not looked at: lines may be short, and many. */
+/** The position of a key in `bytes[start, end)`, or -1. Bytes beyond are not searched: lines may be short, and many. */
 function indexWithin(bytes: Buffer, key: Buffer, start: number, end: number): number {
   if (end - start < LINE_BYTES_MIN) return -1;
   const at = bytes.subarray(start, end).indexOf(key);
   return at < 0 ? -1 : start + at;
 }
 
-/** Reads the line in `bytes[start, end)`; null when it is no journal line or its hash is wrong. */
+/** Parses the line in `bytes[start, end)`. Null if it is not a journal line or its checksum is wrong. */
 export function readLine(bytes: Buffer, start: number, end: number): LineHead | null {
   if (bytes[end - 1] !== CLOSING || !startsWith(bytes, OPENING, start, end)) return null;
   const key = indexWithin(bytes, BODY_KEY, start, Math.min(end, start + HEAD_BYTES_MAX));
@@ -150,7 +150,7 @@ export function readLine(bytes: Buffer, start: number, end: number): LineHead | 
   return crc32(bytes.subarray(head.start, head.end), before) === head.crc ? head : null;
 }
 
-/** Ids are ASCII but for the rare one; read as such, the bytes of the others are put together again. */
+/** Ids are almost always ASCII and decoded as such; for the others, the bytes are decoded again. */
 function idText(json: string): string {
   if (!json.includes('\\') && /^[\x20-\x7e]*$/.test(json)) return json.slice(1, -1);
   try {
@@ -160,7 +160,7 @@ function idText(json: string): string {
   }
 }
 
-/** A whole line behind bytes that are none (a hole that a power cut left): where it begins, or -1. */
+/** The start of a whole line after bytes that are not one (a hole left by a power failure), or -1. */
 export function findLine(bytes: Buffer, start: number, end: number): number {
   let at = start;
   for (let tries = 8; tries > 0; tries--) {

@@ -1,4 +1,4 @@
-/** Both forms of a segment side by side: which of them stays. */
+/** Both forms of a segment side by side: which one is kept. */
 import {
   existsSync,
   mkdirSync,
@@ -40,7 +40,7 @@ async function count(dir: string): Promise<number> {
   return found;
 }
 
-test('the plain one counts, and what was left of the packing is finished', async () => {
+test('the plain form takes precedence, and an interrupted packing is finished', async () => {
   const { dir, path, plain, zst } = await packed();
   const whole = readFileSync(zst);
   const damaged = Buffer.from(whole).fill(0xaa, 200, 400);
@@ -56,7 +56,7 @@ test('the plain one counts, and what was left of the packing is finished', async
   }
 });
 
-verifies('ST-3', 'a plain one that is a beginning of the packed one gives way to it', async () => {
+verifies('ST-3', 'a plain form that is a prefix of the packed one is removed', async () => {
   const { dir, path, plain, zst } = await packed();
   const before = readFileSync(zst);
   for (const bytes of [0, 30, 5_000, 70_000, plain.length - 1]) {
@@ -68,7 +68,7 @@ verifies('ST-3', 'a plain one that is a beginning of the packed one gives way to
   }
 });
 
-test('a plain one with other or more text is packed anew', async () => {
+test('a plain form with other or more text is packed again', async () => {
   const { dir, path, plain } = await packed();
   const other = Buffer.from(plain);
   other[70_000] = 0x20;
@@ -79,7 +79,7 @@ test('a plain one with other or more text is packed anew', async () => {
   }
 });
 
-test('something else in the place of the packed one is no reason to lose the plain one', async () => {
+test('something else in place of the packed form does not lose the plain one', async () => {
   const { dir, plain } = await packed();
   const beside = join(dir, `${'1'.repeat(26)}.jsonl`);
   writeFileSync(beside, plain);
@@ -92,7 +92,7 @@ test('something else in the place of the packed one is no reason to lose the pla
   expect(existsSync(join(dir, `${'2'.repeat(26)}.jsonl`))).toBe(true);
 });
 
-test('a packed one beside a plain one that is too small is removed', async () => {
+test('a packed form beside a plain one that is too small is removed', async () => {
   const dir = testFolder();
   writeFileSync(join(dir, NAME), '{"v":1}\n');
   writeFileSync(join(dir, NAME + PACKED), 'x');

@@ -1,6 +1,6 @@
 /**
- * Packs a segment that nobody writes any more. Contract: killed at any moment, all of its text is there in one form or
- * in both; memory for one frame; the event loop waits for nothing of it.
+ * Packs a segment that no process writes any more. Contract: after a kill at any moment, all of its text exists in
+ * one form or both. Uses memory for one frame and never blocks the event loop.
  */
 import { type BigIntStats, closeSync, fstatSync, read } from 'node:fs';
 import { promisify } from 'node:util';
@@ -13,10 +13,10 @@ import { FRAME_BYTES, FRAMES_MAX, tableBytes } from './frame-table.ts';
 import { PACKED } from './segment-file.ts';
 
 const readAt = promisify(read);
-/** Not made at load, like the options: reading from `node:zlib` there would load it at every start. */
+/** Created on first use, like the options: reading from `node:zlib` at load time would load it at every start. */
 const compress = lazy(() => promisify(zstdCompress));
 const LF = 10;
-/** The first line is a frame of its own: who wrote a segment is asked more often than what is in it. */
+/** The first line is its own frame: the writer of a segment is looked up more often than its content. */
 const FIRST_LINE_BYTES_MAX = 2048;
 /** The fastest level: the next ones take a third longer and save a tenth. */
 const options = lazy(() => ({
@@ -27,8 +27,9 @@ const options = lazy(() => ({
 const BYTES_MAX = (FRAMES_MAX - 2) * FRAME_BYTES;
 
 /**
- * Makes the packed form beside the plain one, durable, and gives its file; the caller removes the plain one. Null where
- * the plain one is to stay: too small, or not `isOurs` once all of it was read, by its file and the checksum of its text.
+ * Writes the packed form beside the plain one, durably, and returns its file; the caller removes the plain one. Null
+ * if the plain one must stay: it is too small, or not `isOurs` after it was read, judged by its file and the checksum
+ * of its text.
  */
 export async function packBeside(
   path: string,
@@ -75,7 +76,7 @@ async function packInto(file: PrivateFile, fd: number): Promise<{ bytes: number;
   return { bytes, sum };
 }
 
-/** Reads until the room is full or the file ends. */
+/** Reads until the buffer is full or the file ends. */
 async function fill(fd: number, room: Buffer, from: number): Promise<Buffer> {
   let done = 0;
   for (let count = -1; count !== 0 && done < room.length; done += count)

@@ -74,7 +74,7 @@ async function numbersIn(dir: string, session = 's') {
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
 
-/** As `zstd -d` does: frame by frame, the table is skipped. */
+/** Like `zstd -d`: frame by frame, skipping the table. */
 async function unpacked(path: string): Promise<Buffer> {
   const bytes = readFileSync(path);
   const parts: Buffer[] = [];
@@ -146,7 +146,7 @@ describe('a closed segment', () => {
     expect(found).toEqual(upTo(200));
   });
 
-  test('that is packed while it is followed is given once', async () => {
+  test('that is packed while it is followed is returned once', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);
     const stop = new AbortController();
@@ -166,7 +166,7 @@ describe('a closed segment', () => {
     expect(found).toEqual(upTo(301));
   });
 
-  test('is read to its end by one who opened it before it was packed', async () => {
+  test('is read to its end by a reader that opened it before it was packed', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);
     await journal.append(entries(2_000));
@@ -182,7 +182,7 @@ describe('a closed segment', () => {
     expect([count, report]).toEqual([2_000, newReport()]);
   });
 
-  test('stays plain when others changed it, and the change is noticed', async () => {
+  test('stays plain if others changed it, and the change is noticed', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);
     journal.begin('s');
@@ -197,7 +197,7 @@ describe('a closed segment', () => {
 
   verifies(
     'ST-2',
-    'with a plain file beside it is noticed, also while the run continues',
+    'with a plain file beside it is noticed, even while the run continues',
     async () => {
       const dir = journalDir();
       const journal = openJournal(dir, { segment_bytes_max: 200_000 });
@@ -216,7 +216,7 @@ describe('a closed segment', () => {
     },
   );
 
-  verifies('ST-2', 'stays plain when its time was set back after a change', async () => {
+  verifies('ST-2', 'stays plain if its time was reset after a change', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);
     journal.begin('s');
@@ -232,7 +232,7 @@ describe('a closed segment', () => {
     expect(() => journal.check()).toThrow(/was changed/);
   });
 
-  test('that others change after it was packed is noticed at the end', async () => {
+  test('that others change after packing is noticed at the end', async () => {
     const HOW: Record<string, (zst: string) => void> = {
       removed: (zst) => rmSync(zst),
       replaced: (zst) => {
@@ -256,12 +256,12 @@ describe('a closed segment', () => {
     }
   });
 
-  test('stays plain where it cannot be packed, and the journal closes', async () => {
+  test('stays plain if it cannot be packed, and the journal closes', async () => {
     const dir = journalDir();
     const journal = openJournal(dir);
     await journal.append(entries(200));
     const [segment] = listSegments(dir) as [string];
-    // A folder in the place of the packed one: the rename fails, as root too.
+    // With a folder in place of the packed file, the rename fails, even as root.
     mkdirSync(join(dir, segment + PACKED));
     await journal.close();
     expect(existsSync(join(dir, segment))).toBe(true);
@@ -271,7 +271,7 @@ describe('a closed segment', () => {
 });
 
 describe('any byte', () => {
-  test('is read by its place in the plain text', async () => {
+  test('is read by its position in the plain text', async () => {
     const { path, plain } = await packedJournal();
     const file = openSegment(path);
     const target = Buffer.alloc(300_000);
@@ -291,27 +291,31 @@ describe('any byte', () => {
     file.close();
   });
 
-  verifies('ST-10', 'that is damaged loses the lines of one frame, and is counted', async () => {
-    const { dir, zst, plain, segment } = await packedJournal();
-    const bytes = readFileSync(zst);
-    const frames = [...framesOf(zst)];
-    expect(frames.length).toBe(Math.ceil(plain.length / FRAME_BYTES) + 1);
-    for (const { from, to } of frames.slice(1)) {
-      const damaged = Buffer.from(bytes);
-      damaged.fill(0xaa, from + 12, Math.min(to, from + 400));
-      writeFileSync(zst, damaged);
-      expect(segmentBytes(dir, segment)).toBe(plain.length);
-      const read = readAll(dir);
-      let count = 0;
-      for await (const _ of read) count += 1;
-      expect(count).toBeGreaterThan(1_800);
-      expect(count).toBeLessThan(3_000);
-      expect(read.report.corrupt).toBeGreaterThan(0);
-      expect(read.report.unreadable).toBe(0);
-    }
-  });
+  verifies(
+    'ST-10',
+    'that is damaged loses only the lines of one frame, and is counted',
+    async () => {
+      const { dir, zst, plain, segment } = await packedJournal();
+      const bytes = readFileSync(zst);
+      const frames = [...framesOf(zst)];
+      expect(frames.length).toBe(Math.ceil(plain.length / FRAME_BYTES) + 1);
+      for (const { from, to } of frames.slice(1)) {
+        const damaged = Buffer.from(bytes);
+        damaged.fill(0xaa, from + 12, Math.min(to, from + 400));
+        writeFileSync(zst, damaged);
+        expect(segmentBytes(dir, segment)).toBe(plain.length);
+        const read = readAll(dir);
+        let count = 0;
+        for await (const _ of read) count += 1;
+        expect(count).toBeGreaterThan(1_800);
+        expect(count).toBeLessThan(3_000);
+        expect(read.report.corrupt).toBeGreaterThan(0);
+        expect(read.report.unreadable).toBe(0);
+      }
+    },
+  );
 
-  test('that is missing at the end, or is of the table, leaves the frames before it', async () => {
+  test('that is missing at the end or in the table leaves the frames before it', async () => {
     const { dir, zst } = await packedJournal();
     const bytes = readFileSync(zst);
     const frames = [...framesOf(zst)];
@@ -331,7 +335,7 @@ describe('any byte', () => {
     expect(read.report.unreadable).toBe(1);
   });
 
-  test('whatever it is, gives no entry that was never appended, and no exception', async () => {
+  test('changed in any way gives no entry that was never appended, and no exception', async () => {
     const { dir, zst } = await packedJournal(300);
     const bytes = readFileSync(zst);
     await fc.assert(
@@ -351,9 +355,9 @@ describe('any byte', () => {
   });
 });
 
-describe('a packed file of others', () => {
+describe('a foreign packed file', () => {
   const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-  /** A file of these frames, with a table that says what it is given. */
+  /** A file of these frames, with a table of the given contents. */
   function forged(frames: readonly Buffer[], says?: readonly { packed: number; plain: number }[]) {
     const dir = journalDir();
     const segment = `${'0'.repeat(26)}.jsonl`;
@@ -367,7 +371,7 @@ describe('a packed file of others', () => {
     return read.report;
   }
 
-  test('never unpacks to more than a frame may hold', async () => {
+  test('never unpacks to more than the limit of a frame', async () => {
     const bomb = zstdCompressSync(Buffer.alloc(200 * 1024 * 1024), level);
     for (const plain of [100, FRAME_BYTES, FRAME_BYTES + 1, 0xffffffff]) {
       const { dir } = forged([bomb], [{ packed: bomb.length, plain }]);
@@ -378,7 +382,7 @@ describe('a packed file of others', () => {
     }
   });
 
-  test('with a table that is not true is damaged, never trusted', async () => {
+  test('with a wrong table is damaged, never trusted', async () => {
     const frame = zstdCompressSync(Buffer.from('x\n'.repeat(50)), level);
     const packed = frame.length;
     for (const says of [
@@ -397,7 +401,7 @@ describe('a packed file of others', () => {
     }
   });
 
-  test('that is no such file, a link or a folder is unreadable', async () => {
+  test('that is not a packed file, a link or a folder is unreadable', async () => {
     for (const make of [
       (zst: string) => writeFileSync(zst, 'no frame at all, and longer than a table would be'),
       (zst: string) => symlinkSync('/etc/hostname', zst),
@@ -413,7 +417,7 @@ describe('a packed file of others', () => {
 });
 
 describe('packing', () => {
-  test('a text without an end of line, or larger than a frame without one, is packed as it is', async () => {
+  test('a text without a line feed, even larger than a frame, is packed unchanged', async () => {
     const dir = journalDir();
     for (const text of [
       'x'.repeat(STORE_LIMITS.pack_bytes_min),

@@ -25,7 +25,7 @@ const entry = (session: string, seq: number) => ({
   body: JSON.stringify({ seq, text: `${session} ${seq} of many `.repeat(60) }),
 });
 
-/** Three sessions behind each other in one segment. */
+/** Three sessions after each other in one segment. */
 async function newState() {
   const state = openStateDir(join(testFolder(), 'state'));
   const index = openIndex(state);
@@ -51,7 +51,7 @@ describe.runIf(process.platform === 'linux')('reading one session of a segment',
       bytes: number;
     };
 
-  verifies('ST-2', 'reads its part only, and of a packed one only its frames', async () => {
+  verifies('ST-2', 'reads only its part, and only its frames of a packed segment', async () => {
     const state = await newState();
     const [segment] = listSegments(state.journal) as [string];
     const whole = segmentText(join(state.journal, segment)).length;
@@ -71,7 +71,7 @@ describe.runIf(process.platform === 'linux')('reading one session of a segment',
   });
 });
 
-verifies('ST-10', 'damage is counted in its part, and behind it on request', async () => {
+verifies('ST-10', 'damage is counted in its part, and after it on request', async () => {
   const state = await newState();
   const [path = ''] = unpackJournal(state.journal);
   const index = openIndex(state);
@@ -90,7 +90,7 @@ verifies('ST-10', 'damage is counted in its part, and behind it on request', asy
 });
 
 describe('a catalogue that is refreshed again and again', () => {
-  /** A real one, and how often all of it was asked for. */
+  /** A real catalogue, and how often it was read in full. */
   function countingIndex() {
     const index = memoryIndex();
     const asked = { times: 0 };
@@ -101,7 +101,7 @@ describe('a catalogue that is refreshed again and again', () => {
     return { index: { ...index, coveredBytes }, asked };
   }
 
-  test('asks for nothing while nothing is new, and learns what others write', async () => {
+  test('reads nothing while nothing is new, and finds entries that others write', async () => {
     const dir = openStateDir(join(testFolder(), 'state')).journal;
     const other = openJournal(dir);
     await other.append([entry('a', 1)]);
@@ -131,13 +131,13 @@ describe('a catalogue that is refreshed again and again', () => {
     expect(asked.times).toBe(1);
   });
 
-  test('of a journal knows what it wrote itself without reading it', async () => {
+  test('of a journal knows its own writes without reading them', async () => {
     const dir = openStateDir(join(testFolder(), 'state')).journal;
     const { index, asked } = countingIndex();
     const journal = openJournal(dir, { index });
     for (let n = 0; n < 100; n++) await journal.append([entry(`s${n}`, 1)]);
     expect(asked.times).toBe(0);
-    // Nothing of the file is looked at: it could not be read.
+    // The file is not opened: it could not be read.
     const path = join(dir, readdirSync(dir).find((name) => name.endsWith('.jsonl')) ?? '');
     const bytes = statSync(path).size;
     expect(index.getPositions('s1')).toEqual([]);
@@ -146,7 +146,7 @@ describe('a catalogue that is refreshed again and again', () => {
     expect(index.covered().get(listSegments(dir)[0] as string)).toBe(bytes);
   });
 
-  test('begins again with an index that was lost', async () => {
+  test('starts again after its index was lost', async () => {
     const dir = openStateDir(join(testFolder(), 'state')).journal;
     const journal = openJournal(dir);
     await journal.append([entry('a', 1)]);

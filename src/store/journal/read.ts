@@ -1,4 +1,4 @@
-/** Reading the journal: one session in order, or everything from a cursor on. Bad content is counted, never thrown. */
+/** Reads the journal: one session in order, or everything from a cursor on. Bad content is counted, never thrown. */
 import { LIMITS } from '../../lib/limits.ts';
 import {
   type Catalogue,
@@ -18,19 +18,19 @@ export interface StoredEntry {
   session: string;
   source: string;
   seq: number;
-  /** The text that was appended, byte for byte. */
+  /** The appended text, byte for byte. */
   body: string;
   segment: string;
   offset: number;
-  /** Where the segment goes on: what a cursor keeps. */
+  /** Where the next entry of the segment begins; stored in cursors. */
   next: number;
 }
 
-/** How far each segment has been read. Several are written at once, so one place is not enough. */
+/** How far each segment has been read. Several are written concurrently, so one position is not enough. */
 export type Cursor = Readonly<Record<string, number>>;
 
 export interface JournalRead extends AsyncIterable<StoredEntry> {
-  /** Complete once the reading has ended. */
+  /** Complete once reading has ended. */
   readonly report: ReadReport;
 }
 
@@ -48,15 +48,15 @@ export function storedEntry(segment: string, line: SegmentLine, source: string):
 
 export interface SessionOptions {
   index?: PositionIndex;
-  /** One that was refreshed, for who reads many sessions: the segments are not looked at again. */
+  /** A refreshed catalogue, for callers that read many sessions: the segments are not checked again. */
   catalogue?: Catalogue;
-  /** Reads on to the end of each segment, and counts what is damaged there: it may be of this session. */
+  /** Reads to the end of each segment and counts damage there, which may belong to this session. */
   to_end?: boolean;
 }
 
 /**
  * One session's entries, each once; those of a source in the order of their numbers. An entry that differs from an
- * earlier one of its number is given with the source `conflict:<source>`. Reads from the first to the last of them.
+ * earlier one with its number has the source `conflict:<source>`. Reads from the first to the last of them.
  */
 export function readSession(
   dir: string,
@@ -68,7 +68,7 @@ export function readSession(
   return { report, [Symbol.asyncIterator]: () => walkSession(dir, session, all, storedEntry) };
 }
 
-/** The same, as what `give` makes of each line; `source` is the one it counts under. */
+/** The same, converted by `give`. `source` is the one under which the line counts. */
 export async function* walkSession<T>(
   dir: string,
   session: string,
@@ -83,7 +83,7 @@ export async function* walkSession<T>(
   for (const positions of groups) {
     const only = positions.length === 1 ? positions[0] : undefined;
     const { segment } = positions[0] as Position;
-    // The first look at a segment counts what is damaged in it: to its end, where others would begin before that.
+    // The first read of a segment counts its damage: to the end, if others would begin earlier.
     const first = !seen.has(segment);
     seen.add(segment);
     const to_end = options.to_end === true || (first && !in_order);
@@ -100,7 +100,7 @@ export async function* walkSession<T>(
 
 async function freshCatalogue(dir: string, index?: PositionIndex): Promise<Catalogue> {
   const catalogue = index === undefined ? createCatalogue(dir) : catalogueOf(dir, index);
-  // What is damaged is counted by the reading, once.
+  // Damage is counted once, by the actual reading.
   await catalogue.refresh(newReport());
   return catalogue;
 }
@@ -111,7 +111,7 @@ function within(range: Position, line: SegmentLine): boolean {
   return line.seq >= range.first_seq && line.seq <= range.last_seq;
 }
 
-/** Which ranges to read together: a segment's at once where the journal's order is the right one, else one by one. */
+/** Groups ranges to read together: all of a segment if the journal's order is right, otherwise one by one. */
 function plan(positions: readonly Position[]): { groups: Position[][]; in_order: boolean } {
   if (inOrder(positions)) {
     const by_segment = Map.groupBy(positions, (position) => position.segment);
@@ -123,7 +123,7 @@ function plan(positions: readonly Position[]): { groups: Position[][]; in_order:
   return { groups, in_order: false };
 }
 
-/** Whether the journal has a session's entries in the order of their numbers, and conflicts behind what they differ from. */
+/** Whether the journal has a session's entries in the order of their numbers, and conflicts after their originals. */
 export function inOrder(positions: readonly Position[]): boolean {
   const begun = new Map<string, number>();
   const reached = new Map<string, number>();
@@ -137,7 +137,7 @@ export function inOrder(positions: readonly Position[]): boolean {
   });
 }
 
-/** Says under which source an entry of a session counts; null for one that was there already. */
+/** Returns the source under which an entry of a session counts. Null for a duplicate. */
 export function createSift(
   report: ReadReport,
 ): (line: Pick<SegmentLine, 'source' | 'seq' | 'crc'>) => string | null {
@@ -156,7 +156,7 @@ export function createSift(
   }
 
   return ({ source, seq, crc }) => {
-    // No journal stores such a number: somebody else wrote it.
+    // No journal stores such a number: someone else wrote it.
     if (seq > LIMITS.session_events_max) return null;
     if (source.startsWith(CONFLICT)) return siftConflict(source, seq, crc);
     let known = sources.get(source);
@@ -175,7 +175,7 @@ export function createSift(
   };
 }
 
-/** Every line of the journal from a cursor on, segment by segment; a line that was written twice is given twice. */
+/** Every line of the journal from a cursor on, segment by segment. A line that was written twice is returned twice. */
 export function readAll(dir: string, cursor: Cursor = {}): JournalRead {
   const report = newReport();
   return { report, [Symbol.asyncIterator]: () => walkAll(dir, cursor, report) };

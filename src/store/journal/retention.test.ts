@@ -52,7 +52,7 @@ const names = (...policies: Partial<RetentionPolicy>[]) =>
     .map(({ run }) => run.run_id)
     .join('');
 
-describe('what a policy lets go', () => {
+describe('runs that a policy removes', () => {
   const month = { age_ms_max: 30 * DAY };
   verifies('ST-5', 'by age, count, size, status, agent and label', () => {
     expect(names(month)).toBe('def');
@@ -73,7 +73,7 @@ describe('what a policy lets go', () => {
     expect(names({ runs_max: 0, keep_failed: true, keep_successful: true })).toBe('');
   });
 
-  test('of several policies any lets a run go, and one that archives is enough', () => {
+  test('any of several policies removes a run, and one that archives is enough', () => {
     const both = leaving({ ...month, archive: false }, { name: 'q', runs_max: 5, archive: true });
     expect(both.map(({ run, why, archive }) => [run.run_id, why, archive])).toEqual([
       ['d', 'p: max_age', false],
@@ -83,7 +83,7 @@ describe('what a policy lets go', () => {
     ]);
   });
 
-  test('a run whose time is not known has no age', () => {
+  test('a run without a known time has no age', () => {
     expect(names({ age_ms_max: 0 })).toBe('abcdef');
   });
 });

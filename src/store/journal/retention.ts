@@ -1,36 +1,36 @@
-/** Which runs are to go: policies over the list of runs. Pure. */
+/** Chooses runs to remove: policies over the list of runs. Pure. */
 import type { WeighedRun } from '../index/runs-table.ts';
 
-/** All conditions of a policy are about the runs it is for; a run goes when any policy lets it go. */
+/** All conditions of a policy apply to the runs it covers. A run is removed if any policy selects it. */
 export interface RetentionPolicy {
   name: string;
-  /** Which runs it is for; null: of any. */
+  /** The runs it covers. Null: runs of any agent. */
   agent: string | null;
   /** `ok`, `failed` or an exit reason. */
   status: string | null;
   labels: Readonly<Record<string, string>>;
-  /** Over which a run goes; null: no such limit. */
+  /** The limit above which a run is removed. Null: no such limit. */
   age_ms_max: number | null;
   runs_max: number | null;
   bytes_max: number | null;
-  /** Runs that this policy never touches, nor counts. */
+  /** Runs that this policy neither removes nor counts. */
   keep_failed: boolean;
   keep_successful: boolean;
-  /** Whether they are kept compressed when they go. */
+  /** Whether removed runs are kept in a compressed archive. */
   archive: boolean;
 }
 
 export interface Leaving {
   run: Pick<WeighedRun, 'run_id' | 'agent' | 'exit_reason'>;
   bytes: number;
-  /** The policy's name, and which of its limits. */
+  /** The policy's name, and the limit that applied. */
   why: string;
   archive: boolean;
 }
 
 /**
- * `runs`: newest first; asked for once per policy and read row by row, so that only what goes is in memory. A run that
- * several policies let go is archived if one of them says so.
+ * `runs`: newest first; requested once per policy and read row by row, so that only the selected runs are in memory.
+ * A run selected by several policies is archived if one of them says so.
  */
 export function planRemoval(
   runs: () => Iterable<WeighedRun>,
@@ -72,7 +72,7 @@ function hasStatus({ success, exit_reason }: WeighedRun, status: string): boolea
   return exit_reason === status;
 }
 
-/** A run whose times are not known has no age. */
+/** A run without known times has no age. */
 function ageOf({ finished_ms, started_ms }: WeighedRun, now_ms: number): number | null {
   const at_ms = finished_ms ?? started_ms;
   return at_ms === null ? null : now_ms - at_ms;

@@ -14,7 +14,7 @@ import { PACKED } from './segment-file.ts';
 const NAME = `${'0'.repeat(26)}.jsonl`;
 const LINE = journalLine({ s: 's', o: 'main', n: 1, e: { text: 'whole' } });
 
-/** What is found in a segment with this text. */
+/** The lines found in a segment with this text. */
 async function scan(text: string | Buffer, end = '') {
   const dir = testFolder();
   writeFileSync(join(dir, NAME + end), text);
@@ -47,16 +47,16 @@ const SHORT = [
   `,"e":{"s":${'1'.repeat(36)}\n`,
 ];
 
-test('many short damaged lines cost as much as their bytes', async () => {
+test('many short damaged lines cost no more than their bytes', async () => {
   for (const line of SHORT) {
     const text = line.repeat(Math.ceil((4 * 1024 * 1024) / line.length));
     const { cpu_ms, found } = await scan(text);
-    // A search up to the end of the buffer for each of them takes 2,000 and more.
+    // Searching to the end of the buffer for each of them would take 2,000 or more.
     expect([line, found, cpu_ms < 800]).toEqual([line, 0, true]);
   }
 });
 
-test('an entry behind damage in its line is found, and none behind the end of a line', async () => {
+test('an entry after damage in its line is found, and none after the end of a line', async () => {
   expect(await scan(Buffer.concat([Buffer.from('damage'), LINE]))).toMatchObject({
     found: 1,
     report: { corrupt: 1, salvaged: 1 },
@@ -68,7 +68,7 @@ test('an entry behind damage in its line is found, and none behind the end of a 
   });
 });
 
-test('a packed file with more frames than a segment can have is none', async () => {
+test('a packed file with more frames than a segment can have is refused', async () => {
   const frame = zstdCompressSync(Buffer.alloc(FRAME_BYTES));
   const sizes = Array.from({ length: FRAMES_MAX + 1 }, () => ({
     packed: frame.length,

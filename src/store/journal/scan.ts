@@ -1,4 +1,4 @@
-/** Reading segments: streaming, flat memory, never an exception for what stands in them. */
+/** Reads segments: streaming, in constant memory, and without exceptions for their content. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
@@ -13,28 +13,28 @@ const LINE_BYTES_MAX = STORE_LIMITS.entry_bytes_max + 64 * 1024;
 /** `{"v":` opens a segment's own first line. */
 const VERSION_KEY = Buffer.from('{"v":');
 
-/** What was met while reading, beside the entries. */
+/** Findings of a read, besides the entries. */
 export type ReadReport = ReturnType<typeof newReport>;
 
 export function newReport() {
   return {
     entries: 0,
-    /** Last lines without an end: their writer died, or is writing. */
+    /** Last lines without an end: their writer died, or is still writing. */
     torn: 0,
-    /** Lines that are none of ours or whose hash is wrong. */
+    /** Lines that are not ours or have a wrong checksum. */
     corrupt: 0,
-    /** Entries found behind bytes that are none. */
+    /** Entries found after bytes that are not entries. */
     salvaged: 0,
-    /** Entries that were there already. */
+    /** Entries that were already present. */
     duplicates: 0,
-    /** Entries with another content than the one that was there first. */
+    /** Entries that differ from the first one with their number. */
     conflicts: 0,
-    /** Files that could not be read, links and folders in a segment's place included. */
+    /** Files that could not be read, including links and folders in a segment's place. */
     unreadable: 0,
   };
 }
 
-/** A line and the bytes it lies in, which are valid until the next read. */
+/** A line and the buffer that contains it, which is valid until the next read. */
 export interface SegmentLine extends LineHead {
   bytes: Buffer;
   /** Where the line begins and where the next one does, in the segment. */
@@ -44,7 +44,7 @@ export interface SegmentLine extends LineHead {
 
 export const isSegment = (name: string) => SEGMENT.test(name);
 
-/** The segment that a file holds; the name itself of any other file. */
+/** The segment that a file contains. For any other file, its own name. */
 export const segmentOf = (name: string) =>
   name.endsWith(PACKED) ? name.slice(0, -PACKED.length) : name;
 
@@ -58,10 +58,10 @@ export function listSegments(dir: string): string[] {
   }
 }
 
-/** Bytes of its plain text: what offsets count. */
+/** Bytes of its plain text, in which offsets are counted. */
 export const segmentBytes = (dir: string, segment: string) => plainSize(join(dir, segment));
 
-/** Bytes that it takes on the disk. */
+/** Bytes that it takes on disk. */
 export const diskBytes = (dir: string, segment: string) => sizeOnDisk(join(dir, segment));
 
 export class SegmentReader {
@@ -69,7 +69,10 @@ export class SegmentReader {
   readonly #report: ReadReport;
   #file: SegmentFile | null = null;
   #bytes = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
-  /** Offset in the file of bytes[0]; bytes[0, fill) are read, bytes[0, used) given away, bytes[0, seen) have no more LF. */
+  /**
+   * File offset of bytes[0]. bytes[0, fill) are read, bytes[0, used) returned, and bytes[0, seen) contain no further
+   * LF.
+   */
   #base: number;
   #fill = 0;
   #used = 0;
@@ -82,7 +85,7 @@ export class SegmentReader {
     this.#base = from;
   }
 
-  /** Where the first line not yet given begins. */
+  /** The start of the first line not yet returned. */
   get position(): number {
     return this.#base + this.#used;
   }
@@ -92,7 +95,7 @@ export class SegmentReader {
     return this.#fill - this.#used;
   }
 
-  /** The lines of the next piece; null when there is nothing more for now. */
+  /** The lines of the next chunk. Null if there is nothing more for now. */
   async next(): Promise<SegmentLine[] | null> {
     for (;;) {
       this.#makeRoom();
@@ -167,7 +170,7 @@ export class SegmentReader {
   }
 }
 
-/** The entry in `bytes[start, end)`, and where it begins; null where there is none. What is damaged is counted. */
+/** The entry in `bytes[start, end)` and its start, or null. Damage is counted. */
 export function lineIn(
   bytes: Buffer,
   start: number,
@@ -189,7 +192,7 @@ interface ScanOptions {
   report: ReadReport;
 }
 
-/** All lines of a segment from an offset on, in pieces; counts a torn end. Returns where the last whole line ended. */
+/** All lines of a segment from an offset on, in chunks. Counts a torn end. Returns the end of the last whole line. */
 export async function* scanSegment(
   dir: string,
   segment: string,

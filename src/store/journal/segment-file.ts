@@ -1,7 +1,8 @@
 /**
- * A segment on the disk: `<id>.jsonl` while it may grow, `<id>.jsonl.zst` once it is packed. Contract: everybody else
- * knows only the first name, and places in the plain text. Where both are there, the plain one counts: it is removed
- * last. A frame that cannot be unpacked reads as a damaged line of its size, so that all others keep their places.
+ * A segment on disk: `<id>.jsonl` while it may grow, `<id>.jsonl.zst` once it is packed. Contract: all other code
+ * uses only the first name, and positions in the plain text. If both exist, the plain one takes precedence: it is
+ * removed last. A frame that cannot be unpacked reads as a damaged line of its size, so that all others keep their
+ * positions.
  */
 import { closeSync, fstatSync, lstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -21,18 +22,20 @@ import { bytesAt } from './zstd-frames.ts';
 
 const readAt = promisify(read);
 
-/** Behind the name of a segment. */
+/** Suffix after the name of a segment. */
 export const PACKED = '.zst';
 
 export interface SegmentFile {
-  /** The end of the file is missing: what was in it cannot be counted. */
+  /** The end of the file is missing, so its content cannot be counted. */
   readonly damaged: boolean;
   /** Reads up to `count` bytes of the plain text at `position` to `target[at]`; 0 at the end. */
   read(target: Buffer, at: number, count: number, position: number): Promise<number>;
   close(): void;
 }
 
-/** Both forms of a segment: the packed one has its name before the plain one is removed, so one of them is found. */
+/**
+ * Tries both forms of a segment: the packed one has its final name before the plain one is removed, so one is found.
+ */
 function either<T>(path: string, plain: (path: string) => T, packed: (path: string) => T): T {
   try {
     return plain(path);
@@ -93,7 +96,10 @@ function openPacked(path: string): SegmentFile {
   };
 }
 
-/** At once: a scan would else leave as much to the garbage collector as it reads. Small ones share their memory. */
+/**
+ * Frees the memory now: otherwise a scan would leave as much to the garbage collector as it reads. Small buffers
+ * share memory.
+ */
 function free({ buffer, length }: Buffer): void {
   if (length >= FRAME_BYTES / 2) (buffer as ArrayBuffer).transfer(0);
 }
@@ -104,7 +110,7 @@ function tableIn(fd: number): FrameTable {
   return table;
 }
 
-/** The beginning of the text, at most `bytes_max`: its first line at least, of a segment that we packed. */
+/** The beginning of the text, at most `bytes_max`. For a segment packed by us, at least its first line. */
 export function readFirst(path: string, bytes_max: number): Buffer {
   return either(
     path,
@@ -115,7 +121,7 @@ export function readFirst(path: string, bytes_max: number): Buffer {
 
 const firstOf = (fd: number) => textNow(fd, tableIn(fd).frames[0] as PackedFrame);
 
-/** Whether nothing is missing in the text. A copy of one in which something is would not have it for ever. */
+/** Whether the text has no gap. A copy of a text with a gap would make the loss permanent. */
 export function isWhole(path: string): boolean {
   if (!isPacked(path)) return true;
   try {
@@ -128,7 +134,7 @@ export function isWhole(path: string): boolean {
   }
 }
 
-/** Whether the packed form has all the text of the plain one beside it; it may have more. */
+/** Whether the packed form contains all the text of the plain one beside it; it may contain more. */
 export function packedHolds(path: string): boolean {
   if (lstatSync(`${path}${PACKED}`, { throwIfNoEntry: false })?.isFile() !== true) return false;
   return withFd(openRead(`${path}${PACKED}`), (packed) =>
@@ -147,7 +153,7 @@ export function packedHolds(path: string): boolean {
   );
 }
 
-/** All of the text, while nothing else is done. A piece is valid until the next one. */
+/** All of the text, synchronously. A chunk is valid until the next one. */
 export function* piecesOf(path: string): Generator<Buffer> {
   const file = either(
     path,
@@ -172,8 +178,8 @@ function* plainPieces(fd: number): Generator<Buffer> {
 const sizeAt = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size;
 
 /**
- * Bytes of the plain text; 0 when there is none. Of a link the bytes of the link itself: none is followed, and one that
- * leads nowhere is noticed too, as is a packed file that cannot be read.
+ * Bytes of the plain text. 0 if there is none. For a link, the bytes of the link itself: links are not followed, and
+ * dangling ones are noticed too, as is a packed file that cannot be read.
  */
 export function plainSize(path: string): number {
   const size = sizeAt(path);
@@ -185,7 +191,7 @@ export function plainSize(path: string): number {
   }
 }
 
-/** Bytes that a segment takes, in both forms where both are there. */
+/** Bytes that a segment takes, in both forms if both exist. */
 export function sizeOnDisk(path: string): number {
   return (sizeAt(path) ?? 0) + (sizeAt(`${path}${PACKED}`) ?? 0);
 }

@@ -1,14 +1,14 @@
-/** The first line of a segment: who wrote it, and which segment it replaces. */
+/** The first line of a segment: its writer, and the segment it replaces. */
 import { type Owner, ownerIn } from '../owner.ts';
 import { readFirst } from './segment-file.ts';
 
 export interface SegmentHeader {
   owner: Owner;
-  /** The segment it was copied from, without what was deleted; null: it is no copy. */
+  /** The segment it was copied from, without the deleted part. Null if it is not a copy. */
   replaces: string | null;
 }
 
-/** Null when the first line is torn or says nothing: such a writer died before its first entry. */
+/** Null if the first line is torn or unusable: such a writer died before its first entry. */
 export function readHeader(path: string): SegmentHeader | null {
   try {
     const bytes = readFirst(path, 2048);

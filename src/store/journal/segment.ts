@@ -1,6 +1,6 @@
 /**
- * Writing a segment. Contract: one writer a segment, and only the process that made it, so a line torn by a dead writer
- * is never appended to. Its first line says who writes it.
+ * Writes a segment. Contract: one writer per segment, and only the process that created it, so a line torn by a dead
+ * writer is never appended to. Its first line names the writer.
  */
 import {
   type BigIntStats,
@@ -30,13 +30,13 @@ export type SegmentWriter = ReturnType<typeof createSegment>;
 
 let last_ms = 0;
 
-/** Names sort by time, also those made by one process within a millisecond. */
+/** Names sort by time, even those created by one process within a millisecond. */
 export function segmentName(now_ms: number, random: RandomSource): string {
   last_ms = Math.max(now_ms, last_ms + 1);
   return `${newRunId(last_ms, random).slice(2)}.jsonl`;
 }
 
-/** `replaces`: as below. Gives the first line, which says who writes the segment. */
+/** `replaces`: as below. Returns the first line, which names the writer. */
 function begin(dir: string, path: string, replaces?: string) {
   const fd = createPrivate(path);
   try {
@@ -50,7 +50,7 @@ function begin(dir: string, path: string, replaces?: string) {
   }
 }
 
-/** `replaces`: the segment of which it is a copy without what was deleted. */
+/** `replaces`: the segment of which it is a copy without the deleted part. */
 export function createSegment(dir: string, name: string, replaces?: string) {
   const path = join(dir, name);
   const { fd, first, made } = begin(dir, path, replaces);
@@ -58,24 +58,27 @@ export function createSegment(dir: string, name: string, replaces?: string) {
   /** The file as our last write left it. */
   let ours = made;
   let sum = crc32(first);
-  /** Somebody else has written to it or set its time: whether its bytes are still ours is not known. */
+  /** Another process has written to it or set its time: whether its bytes are still ours is unknown. */
   let touched = false;
   let packed = false;
 
-  /** What others remove or replace while it is written is not recorded, though every write succeeds. */
+  /**
+   * Detects that the file was removed or replaced while it is written: data is lost then, although every write
+   * succeeds.
+   */
   function look(): BigIntStats {
     const place = packed ? `${path}${PACKED}` : path;
     const found = lstatSync(place, { throwIfNoEntry: false, bigint: true });
     if (found === undefined || found.ino !== ours.ino || found.dev !== ours.dev)
       throw lost(place, 'was removed or replaced');
-    if (found.size < (packed ? ours.size : BigInt(bytes))) throw lost(place, 'was cut');
-    // Readers take a plain one before the packed one: it would hide what is recorded.
+    if (found.size < (packed ? ours.size : BigInt(bytes))) throw lost(place, 'was truncated');
+    // Readers prefer a plain file to the packed one: it would hide the recorded data.
     if (packed && lstatSync(path, { throwIfNoEntry: false }) !== undefined)
       throw lost(path, 'was removed or replaced');
     return found;
   }
 
-  /** Throws unless the file is still at its path, with all that was written. Also after `close`. */
+  /** Throws unless the file is still at its path with all written bytes. Works after `close` too. */
   function check(): void {
     const found = look();
     if (!touched && isAs(found, ours)) return;
@@ -92,7 +95,7 @@ export function createSegment(dir: string, name: string, replaces?: string) {
       return bytes;
     },
     check,
-    /** Durable when it resolves. After a failure the segment takes nothing more. */
+    /** Durable when it resolves. After a failure, the segment takes no more data. */
     async write(chunk: Buffer): Promise<void> {
       try {
         if (failsAt('before_write')) dieHere();
@@ -114,11 +117,11 @@ export function createSegment(dir: string, name: string, replaces?: string) {
       ours = look();
     },
     close: () => closeSync(fd),
-    /** After `close`: gives it its packed form, where that is worth it. A failure leaves it as it is. */
+    /** After `close`: packs it if that is worthwhile. A failure leaves it unchanged. */
     async pack(): Promise<void> {
       if (bytes < STORE_LIMITS.pack_bytes_min || touched) return;
       try {
-        // Its time can be set back after a change: only what was written is packed in place of it.
+        // Its time can be reset after a change: only the bytes that were written are packed in its place.
         const made = await packBeside(
           path,
           (file, packed_sum) => file.ino === ours.ino && isAs(file, ours) && packed_sum === sum,
@@ -129,7 +132,7 @@ export function createSegment(dir: string, name: string, replaces?: string) {
         ours = made;
         packed = true;
       } catch {
-        // The disk is full, or others were at the file: what is recorded is in the plain one.
+        // The disk is full, or others changed the file: the recorded data is in the plain one.
       }
     },
   };
@@ -152,20 +155,20 @@ function sumOf(path: string, bytes: number): number {
 }
 
 function lost(path: string, how: string): TachoError {
-  const text = `${path}: ${how} while it was written: keep the state folder out of reach of the agent (--state-dir)`;
+  const text = `${path}: ${how} while it was written: keep the state folder where the agent does not write (--state-dir)`;
   return new TachoError('journal_failed', text, { stage: 'journal' });
 }
 
-/** Takes back what was not acknowledged. Where that fails too, the reader drops it as torn or duplicate. */
+/** Removes bytes that were not acknowledged. If that fails too, the reader drops them as torn or duplicate. */
 function cutTo(fd: number, bytes: number): void {
   try {
     ftruncateSync(fd, bytes);
   } catch {
-    // The failure that led here is the one to report.
+    // The original failure is the one to report.
   }
 }
 
-/** Makes what a dead writer left in the page cache durable before anyone relies on it. */
+/** Makes data that a dead writer left in the page cache durable before it is relied on. */
 export async function syncSegment(dir: string, name: string): Promise<void> {
   const path = join(dir, name);
   let fd = -1;
@@ -173,14 +176,14 @@ export async function syncSegment(dir: string, name: string): Promise<void> {
     fd = openRead(path);
     await syncData(fd);
   } catch (cause) {
-    // Packed, which is durable before it has its name; or removed, and with it what would have had to be kept.
+    // Packed, which is durable before it gets its name; or removed, and its data with it.
     if (errnoOf(cause) !== 'ENOENT') throw fileError(cause, path, 'journal');
   } finally {
     if (fd >= 0) closeSync(fd);
   }
 }
 
-/** Whether the process that made a segment may still append to it; never to a packed one. */
+/** Whether the process that created a segment may still append to it. Never true for a packed one. */
 export function mayGrow(dir: string, name: string): boolean {
   const path = join(dir, name);
   if (isPacked(path)) return false;

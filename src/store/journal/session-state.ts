@@ -1,4 +1,4 @@
-/** What the journal on disk already holds of sessions, read when first needed. */
+/** Existing entries of sessions in the journal on disk, read when first needed. */
 import { join } from 'node:path';
 import { type Catalogue, CONFLICT, sessionLines } from '../index/catalogue.ts';
 import type { Position } from '../index/position-index.ts';
@@ -8,7 +8,7 @@ import { newReport, unreadable } from './scan.ts';
 import { syncSegment } from './segment.ts';
 import { SourceState } from './state.ts';
 
-/** One source of a session: what is known of its entries, and how its lines begin. */
+/** One source of a session: its known entries, and the start of its lines. */
 export class Source extends SourceState {
   readonly session: string;
   readonly id: string;
@@ -32,8 +32,8 @@ export class Source extends SourceState {
 export type SessionState = Map<string, Source>;
 
 /**
- * The sessions used last, in two generations: when the young one is full, the old one is forgotten and the young one is
- * the old one. A session with entries that wait for the disk stays: nothing else knows of these.
+ * The most recently used sessions, in two generations: when the young one is full, the old one is dropped and the
+ * young one takes its place. A session with entries that wait for the disk stays, because they are known only here.
  */
 export class Sessions {
   readonly #load: (id: string) => Promise<SessionState>;
@@ -71,7 +71,7 @@ export class Sessions {
     }
   }
 
-  /** A session of which nothing is on disk. */
+  /** Starts a session without entries on disk. */
   begin(id: string): void {
     if (this.get(id) === undefined) this.#add(id, new Map());
   }
@@ -99,14 +99,14 @@ export function sourceOf(state: SessionState, session: string, id: string): Sour
 }
 
 /**
- * Reads the hashes of a session's entries. A writer that was killed may have left entries in the page cache only, so
- * their segments are synced before anything is acknowledged as a duplicate of them.
+ * Reads the hashes of a session's entries. A killed writer may have left entries only in the page cache, so their
+ * segments are synced before anything is acknowledged as a duplicate of them.
  */
 export async function loadSession(options: {
   dir: string;
   catalogue: Catalogue;
   session: string;
-  /** Segments that this process wrote: what it acknowledged of them is synced. */
+  /** Segments written by this process: their acknowledged entries are synced. */
   own: ReadonlySet<string>;
 }): Promise<SessionState> {
   const { dir, catalogue, session, own } = options;
@@ -123,7 +123,7 @@ export async function loadSession(options: {
       if (conflict) source.addConflict(line.seq, line.crc);
       else source.know(line.seq, line.crc);
     }
-    // What is stored would be taken as new.
+    // Stored entries would be mistaken for new ones.
     if (report.unreadable > 0) throw unreadable(join(dir, segment));
   }
   for (const source of state.values()) {

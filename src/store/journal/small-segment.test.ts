@@ -10,7 +10,7 @@ import { readSmall } from './small-segment.ts';
 const NAME = 'a.jsonl';
 const line = (n: number) => journalLine({ s: 's', o: 'main', n, e: { text: 'é' } });
 
-/** What counts of a line, and its body. */
+/** The relevant fields of a line, and its body. */
 const seen = ({ session, source, seq, crc, offset, next, bytes, start, end }: SegmentLine) =>
   [session, source, seq, crc, offset, next, bytes.toString('utf8', start, end)] as const;
 
@@ -31,7 +31,7 @@ const PIECES = fc.oneof(
   fc.nat(60).map((cut) => line(9).subarray(0, cut)),
 );
 
-test('gives what a scan gives, whatever is in it', async () => {
+test('gives the same as a scan, whatever it contains', async () => {
   const dir = testFolder();
   const pieces = fc.array(PIECES, { maxLength: 12 });
   await fc.assert(
@@ -46,7 +46,7 @@ test('gives what a scan gives, whatever is in it', async () => {
   );
 });
 
-test('one that is large, a link, a folder or not there is left to the scan', () => {
+test('a segment that is large, a link, a folder or missing is left to the scan', () => {
   const dir = testFolder();
   const read = () => readSmall(dir, NAME, { from: 0, report: newReport() }, () => undefined);
   expect(read()).toBeNull();

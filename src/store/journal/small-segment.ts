@@ -1,6 +1,6 @@
 /**
- * A small segment as a whole: with one read, and a buffer that all of them share. Contract: the same lines, counts and end
- * as a scan; to read one byte by byte through the thread pool costs as much as what is made of its lines.
+ * Reads a small segment with a single read into a shared buffer. Contract: the same lines, counts and end as a scan.
+ * Reading small segments through the thread pool would cost as much as processing their lines.
  */
 import { fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const LF = 10;
 
 let shared: Buffer | null = null;
 
-/** Gives its lines from a byte on, and returns where the last whole one ended; null: it has to be scanned. */
+/** Passes on its lines from an offset and returns the end of the last whole one. Null if it has to be scanned. */
 export function readSmall(
   dir: string,
   segment: string,
@@ -34,7 +34,7 @@ export function readSmall(
   return from + start;
 }
 
-/** How many bytes there are; null where they are too many, packed, or cannot be read. */
+/** The number of bytes. Null if they are too many, packed, or unreadable. */
 function textOf(path: string, from: number, bytes: Buffer): number | null {
   try {
     return withFd(openRead(path), (fd) => {

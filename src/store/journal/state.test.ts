@@ -1,4 +1,4 @@
-/** What a journal knows of a source's entries. */
+/** A journal's knowledge of a source's entries. */
 import { expect, test } from 'vitest';
 import { LIMITS } from '../../lib/limits.ts';
 import { createSift } from './read.ts';
@@ -7,7 +7,7 @@ import { SourceState } from './state.ts';
 
 const FAR = 9_999_999;
 
-test('an entry with a number far from all others costs little memory, and the numbers between are taken', () => {
+test('an entry with an outlying number costs little memory, and the numbers in between are accepted', () => {
   const used = () => {
     const { heapUsed, arrayBuffers } = process.memoryUsage();
     return heapUsed + arrayBuffers;
@@ -27,7 +27,7 @@ test('an entry with a number far from all others costs little memory, and the nu
   expect([source.take(5, 0), source.take(5, 0)]).toEqual(['stored', 'duplicate']);
 });
 
-test('what was taken and not committed is forgotten', () => {
+test('entries that were taken and not committed are forgotten', () => {
   const source = new SourceState();
   source.know(1, 7);
   source.know(3, 7);
@@ -38,7 +38,7 @@ test('what was taken and not committed is forgotten', () => {
   expect([1, 3, 6].map((seq) => source.take(seq, 7))).toEqual(Array(3).fill('duplicate'));
 });
 
-test('numbers over the limit are neither known nor taken', () => {
+test('numbers over the limit are neither known nor accepted', () => {
   const max = LIMITS.session_events_max;
   const source = new SourceState();
   source.know(max, 7);

@@ -1,15 +1,15 @@
-/** What a journal knows of a source's entries: the hash of each, so that a resend, a conflict and a gap are told apart. */
+/** A journal's knowledge of a source's entries: their checksums, which distinguish a resend, a conflict and a gap. */
 import { LIMITS } from '../../lib/limits.ts';
 
 export type AppendResult = 'stored' | 'duplicate' | 'conflict' | 'gap';
 
 const BLOCK = 64;
 
-/** Checksums by number. In blocks: one number far from all others costs one block. */
+/** Checksums by number, in blocks: an outlying number costs one block. */
 export class Checksums {
-  /** 0: none. So a checksum of 0 counts as 1. */
+  /** 0 means none, so a checksum of 0 counts as 1. */
   readonly #blocks = new Map<number, Uint32Array>();
-  /** The block used last: numbers come in order. */
+  /** The most recently used block: numbers come in order. */
   #key = -1;
   #block: Uint32Array | undefined;
 
@@ -53,25 +53,27 @@ export class Checksums {
 }
 
 export class SourceState {
-  /** One below `last` that is missing is not on disk: its line was damaged. */
+  /** A missing number below `last` is not on disk: its line was damaged. */
   readonly #crcs = new Checksums();
   readonly #conflicts = new Set<string>();
   #last = 0;
-  /** The last number that is with the disk, and the last one that is durable. */
+  /** The last number handed to the disk, and the last durable one. */
   #sealed = 0;
   #committed = 0;
-  /** Numbers below the last one, and conflicts, that are not durable; of these the first are with the disk. */
+  /**
+   * Numbers below the last one, and conflicts, that are not durable. The first of these have been handed to the disk.
+   */
   #filled: number[] = [];
   #added: string[] = [];
   #sealed_filled = 0;
   #sealed_added = 0;
 
-  /** The last number that is durable. */
+  /** The last durable number. */
   get committed(): number {
     return this.#committed;
   }
 
-  /** Says what an entry is; a stored one is known from then on. */
+  /** Classifies an entry. A stored one is known from then on. */
   take(seq: number, crc: number): AppendResult {
     if (seq > this.#last + 1 || seq > LIMITS.session_events_max) return 'gap';
     if (seq === this.#last + 1) this.#last = seq;
@@ -81,10 +83,10 @@ export class SourceState {
     return 'stored';
   }
 
-  /** An entry found on disk, in any order. */
+  /** Adds an entry found on disk, in any order. */
   know(seq: number, crc: number): void {
     if (seq > LIMITS.session_events_max) return;
-    // Two writers, or a failed write that could not be taken back: the first one counts, as it does in reading.
+    // Two writers, or a failed write that could not be undone: the first one counts, as in reading.
     if (seq <= this.#last && this.#crcs.has(seq)) return;
     this.#crcs.set(seq, crc);
     this.#last = Math.max(this.#last, seq);
@@ -92,7 +94,7 @@ export class SourceState {
     this.#committed = this.#last;
   }
 
-  /** Remembers a conflicting entry; false when the same one is stored already. */
+  /** Remembers a conflicting entry. False if the same one is already stored. */
   addConflict(seq: number, crc: number): boolean {
     const key = `${seq}:${crc}`;
     if (this.#conflicts.has(key)) return false;
@@ -101,19 +103,19 @@ export class SourceState {
     return true;
   }
 
-  /** Nothing of it waits for the disk. */
+  /** Whether nothing of it waits for the disk. */
   get is_durable(): boolean {
     return this.#committed === this.#last && this.#filled.length + this.#added.length === 0;
   }
 
-  /** What was taken is with the disk now; what is taken from here on belongs to the next group. */
+  /** Hands all taken entries to the disk. Entries taken from here on belong to the next group. */
   seal(): void {
     this.#sealed = this.#last;
     this.#sealed_filled = this.#filled.length;
     this.#sealed_added = this.#added.length;
   }
 
-  /** What was sealed is durable. */
+  /** Marks sealed entries as durable. */
   commit(): void {
     this.#committed = this.#sealed;
     if (this.#sealed_filled > 0) this.#filled.splice(0, this.#sealed_filled);
@@ -122,7 +124,7 @@ export class SourceState {
     this.#sealed_added = 0;
   }
 
-  /** What was taken and is not durable is forgotten. */
+  /** Forgets taken entries that are not durable. */
   rollback(): void {
     for (; this.#last > this.#committed; this.#last--) this.#crcs.delete(this.#last);
     for (const seq of this.#filled) this.#crcs.delete(seq);

@@ -44,27 +44,31 @@ test('a deleted run has no spool, and stays deleted until it is restored', () =>
   index.close();
 });
 
-verifies('ST-5', 'the files in the making of a deleted run are removed, whoever makes them', () => {
-  const { state, index } = newState();
-  const file = (folder: string, name: string) => {
-    mkdirSync(join(folder, 'demo'), { recursive: true });
-    writeFileSync(join(folder, 'demo', name), 'said');
-  };
-  for (const run_id of RUNS) {
-    file(state.transcripts, `.${run_id}.transcript.jsonl.1-1.0.tmp`);
-    file(state.logs, `.${run_id}.log.${process.pid}-812.tmp`);
-  }
-  deleteRuns(state, index, [RUNS[0]]);
-  finishDeletions(state, index);
-  const left = [state.transcripts, state.logs].flatMap((path) => readdirSync(join(path, 'demo')));
-  expect(left).toEqual([
-    `.${RUNS[1]}.transcript.jsonl.1-1.0.tmp`,
-    `.${RUNS[1]}.log.${process.pid}-812.tmp`,
-  ]);
-  index.close();
-});
+verifies(
+  'ST-5',
+  'the unfinished files of a deleted run are removed, whichever process writes them',
+  () => {
+    const { state, index } = newState();
+    const file = (folder: string, name: string) => {
+      mkdirSync(join(folder, 'demo'), { recursive: true });
+      writeFileSync(join(folder, 'demo', name), 'said');
+    };
+    for (const run_id of RUNS) {
+      file(state.transcripts, `.${run_id}.transcript.jsonl.1-1.0.tmp`);
+      file(state.logs, `.${run_id}.log.${process.pid}-812.tmp`);
+    }
+    deleteRuns(state, index, [RUNS[0]]);
+    finishDeletions(state, index);
+    const left = [state.transcripts, state.logs].flatMap((path) => readdirSync(join(path, 'demo')));
+    expect(left).toEqual([
+      `.${RUNS[1]}.transcript.jsonl.1-1.0.tmp`,
+      `.${RUNS[1]}.log.${process.pid}-812.tmp`,
+    ]);
+    index.close();
+  },
+);
 
-test('a torn line among the deletions takes no other with it', () => {
+test('a torn line among the deletions does not affect others', () => {
   const { state, index } = newState();
   deleteRuns(state, index, [RUNS[0]]);
   const path = join(state.journal, 'tombstones.jsonl');
@@ -75,13 +79,13 @@ test('a torn line among the deletions takes no other with it', () => {
   index.close();
 });
 
-test('what killed commands left is swept, and what is in use is not', () => {
+test('leftovers of killed commands are swept, and files in use are not', () => {
   const { state, index } = newState();
   const left = ['gc.lock', 'collector.lock.0123456789ab', 'gc.lock.of-12-34', 'store.lock.try-99'];
   for (const name of left) writeFileSync(join(state.path, name), '');
   writeFileSync(join(state.journal, '0123456789abcdef.life'), '');
   const release = takeLock(join(state.path, 'store.lock'));
-  // Of a dead process: a lock, and a note of who held one.
+  // Of a dead process: a lock, and the note of a holder.
   const outbox = join(state.path, 'outbox');
   mkdirSync(outbox);
   const dead = { pid: 2 ** 22 + 1, host: hostname(), command: 'tacho run', since_ms: 1 };
@@ -100,7 +104,7 @@ test('what killed commands left is swept, and what is in use is not', () => {
   index.close();
 });
 
-test('files of a deleted run that a killed command left are removed with the next ones', () => {
+test('files of a deleted run left by a killed command are removed with the next ones', () => {
   const { state, index } = newState();
   const left = transcriptFile(state, 'demo', RUNS[0]);
   const kept = transcriptFile(state, 'demo', RUNS[1]);
@@ -111,7 +115,7 @@ test('files of a deleted run that a killed command left are removed with the nex
   index.close();
 });
 
-test('a run that is stored after its deletion goes again, with its files', () => {
+test('a run that is stored after its deletion is removed again, with its files', () => {
   const { state, index } = newState();
   const [gone, kept] = RUNS.map((run_id) => transcriptFile(state, 'demo', run_id)) as [
     string,
@@ -124,27 +128,31 @@ test('a run that is stored after its deletion goes again, with its files', () =>
   index.close();
 });
 
-verifies('ST-5', 'the list of deletions does not grow with runs that come and go', () => {
-  const { state, index } = newState();
-  const path = join(state.journal, 'tombstones.jsonl');
-  finishDeletions(state, index);
-  expect(existsSync(path)).toBe(false);
-  bury(state, RUNS);
-  const { size } = statSync(path);
-  for (let n = 0; n < 100; n++) {
-    bury(state, [RUNS[0]], 'restored');
-    bury(state, [RUNS[0]]);
-  }
-  bury(state, [RUNS[1]], 'restored');
-  appendFileSync(path, '{"deleted":"r_01');
-  finishDeletions(state, index);
-  expect(readTombstones(state)).toEqual(new Set([RUNS[0]]));
-  expect(statSync(path).size).toBeLessThan(size);
-  expect(statSync(path).mode & 0o777).toBe(0o600);
-  const { ino } = statSync(path);
-  finishDeletions(state, index);
-  expect(statSync(path).ino).toBe(ino);
-  bury(state, [RUNS[1]]);
-  expect(readTombstones(state)).toEqual(new Set(RUNS));
-  index.close();
-});
+verifies(
+  'ST-5',
+  'the list of deletions does not grow with runs that are deleted and restored',
+  () => {
+    const { state, index } = newState();
+    const path = join(state.journal, 'tombstones.jsonl');
+    finishDeletions(state, index);
+    expect(existsSync(path)).toBe(false);
+    bury(state, RUNS);
+    const { size } = statSync(path);
+    for (let n = 0; n < 100; n++) {
+      bury(state, [RUNS[0]], 'restored');
+      bury(state, [RUNS[0]]);
+    }
+    bury(state, [RUNS[1]], 'restored');
+    appendFileSync(path, '{"deleted":"r_01');
+    finishDeletions(state, index);
+    expect(readTombstones(state)).toEqual(new Set([RUNS[0]]));
+    expect(statSync(path).size).toBeLessThan(size);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const { ino } = statSync(path);
+    finishDeletions(state, index);
+    expect(statSync(path).ino).toBe(ino);
+    bury(state, [RUNS[1]]);
+    expect(readTombstones(state)).toEqual(new Set(RUNS));
+    index.close();
+  },
+);

@@ -1,6 +1,6 @@
 /**
- * Deleting runs for good: the journal is append-only, so what is deleted is written down, and stays deleted after a
- * reindex.
+ * Deletes runs permanently: the journal is append-only, so deletions are recorded, and deleted runs stay deleted
+ * after a reindex.
  */
 import { fdatasyncSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,12 +18,12 @@ function tombstonesAt(state: StateDir): string {
   return join(state.journal, 'tombstones.jsonl');
 }
 
-/** Ids of all deleted runs. Lines that are torn or none of ours say nothing. */
+/** Ids of all deleted runs. Torn and foreign lines are ignored. */
 export function readTombstones(state: StateDir): Set<string> {
   return idsIn(textOf(state));
 }
 
-/** The same for one run: most are not named at all. */
+/** The same for one run: most are not listed at all. */
 export function isDeleted(state: StateDir, run_id: string): boolean {
   const text = textOf(state);
   return text.includes(JSON.stringify(run_id)) && idsIn(text).has(run_id);
@@ -63,7 +63,7 @@ function wordOf(line: string): { deleted?: string; restored?: string } | null {
 const lineOf = (word: 'deleted' | 'restored', run_id: string) =>
   `${JSON.stringify({ [word]: run_id })}\n`;
 
-/** Writes down that these runs are deleted, or, `restored`, that they are back. */
+/** Records that these runs are deleted or, with `restored`, that they are back. */
 export function bury(
   state: StateDir,
   run_ids: readonly string[],
@@ -71,7 +71,7 @@ export function bury(
 ): void {
   if (run_ids.length === 0) return;
   const path = tombstonesAt(state);
-  // The LF in front ends a line that a dead process left torn.
+  // The leading LF ends a line that a dead process left torn.
   const lines = ['\n', ...run_ids.map((run_id) => lineOf(word, run_id))];
   withPath(path, STAGE, () => {
     withFd(openAppend(path), (fd) => {
@@ -83,8 +83,8 @@ export function bury(
 }
 
 /**
- * Deletes runs: written down first, then their spools and rows. Their files and events are freed by `freeDeleted`, which
- * has to follow, once for any number of calls; what is interrupted is finished by that of the next rm or gc.
+ * Deletes runs: records the deletion first, then removes their spools and rows. Their files and events are freed by
+ * `freeDeleted`, which must follow, once for any number of calls. The next rm or gc finishes an interrupted deletion.
  */
 export function deleteRuns(state: StateDir, index: Index, run_ids: readonly string[]): void {
   bury(state, run_ids);
@@ -92,11 +92,11 @@ export function deleteRuns(state: StateDir, index: Index, run_ids: readonly stri
 }
 
 /**
- * Removes what is left of deleted runs beside the journal, also of those whose deletion was interrupted. Gives their ids.
- * Under the store lock: nobody writes down another deletion meanwhile.
+ * Removes the remains of deleted runs outside the journal, including those of interrupted deletions. Returns their
+ * ids. Under the store lock, so no other deletion is recorded meanwhile.
  */
 export function finishDeletions(state: StateDir, index: Index): Set<string> {
-  // The rows first: a run that is restored meanwhile is no longer written down as deleted when it gets its row.
+  // The rows first: a run that is restored meanwhile is no longer recorded as deleted when it gets its row.
   const listed = index.runIds();
   const text = textOf(state);
   const deleted = idsIn(text);
@@ -110,7 +110,7 @@ export function finishDeletions(state: StateDir, index: Index): Set<string> {
   return deleted;
 }
 
-/** Writes the list again with a line for each deleted run: those that were restored since leave nothing in it. */
+/** Rewrites the list with one line per deleted run, without those restored since. */
 function compact(state: StateDir, text: string, deleted: ReadonlySet<string>): void {
   let lines = 0;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
@@ -122,8 +122,8 @@ function compact(state: StateDir, text: string, deleted: ReadonlySet<string>): v
 }
 
 /**
- * Removes a run again that was stored while another process deleted it. Each of the two has the run or its deletion
- * written down before it looks: one of them finds the other's. Returns whether it was deleted.
+ * Removes a run again that was stored while another process deleted it. Each of the two writes the run or its
+ * deletion before it checks, so one of them finds the other's. Returns whether it was deleted.
  */
 export function removeIfDeleted(state: StateDir, index: Index, run_id: string): boolean {
   if (!isDeleted(state, run_id)) return false;
@@ -132,10 +132,10 @@ export function removeIfDeleted(state: StateDir, index: Index, run_id: string): 
   return true;
 }
 
-/** Removes what lists show of deleted runs, and their spools. */
+/** Removes the rows of deleted runs from lists, and their spools. */
 export function removeRows(state: StateDir, index: Index, run_ids: readonly string[]): void {
   if (run_ids.length === 0) return;
-  // Most runs have none.
+  // Most runs have no spool.
   const spools = spoolNames(state);
   for (const run_id of run_ids)
     if (spools.has(spoolName(run_id))) removeSpool(spoolAt(state, run_id));

@@ -1,15 +1,15 @@
 /**
- * Where the frames of a zstd file lie. Node's decompressor drops what follows the end of a frame in the same piece
- * (nodejs/node#64741), so each frame is given to one of its own.
+ * The positions of the frames in a zstd file. Node's decompressor drops data after the end of a frame in the same
+ * chunk (nodejs/node#64741), so each frame gets its own decompressor.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 const MAGIC = 0xfd2fb528;
-/** The last half byte may be any. */
+/** The last four bits may have any value. */
 const SKIPPABLE = 0x184d2a5;
 const HEADER_BYTES_MAX = 18;
 const BLOCK_HEADER_BYTES = 3;
-/** One byte, repeated: all that such a block holds. */
+/** Such a block contains one repeated byte. */
 const RLE_BLOCK = 1;
 
 export interface Frame {
@@ -17,21 +17,21 @@ export interface Frame {
   to: number;
 }
 
-/** A frame as its own bytes describe it. */
+/** A frame as its own header describes it. */
 interface FoundFrame {
-  /** Where it ends; null when it is cut or is none. */
+  /** Where it ends. Null if it is cut off or not a frame. */
   to: number | null;
-  /** What it unpacks to; null: it does not say. */
+  /** Its unpacked size. Null if it is not stated. */
   plain: number | null;
-  /** It holds nothing of the text. */
+  /** Whether it contains none of the text. */
   skippable: boolean;
 }
 
 const NO_FRAME: FoundFrame = { to: null, plain: null, skippable: false };
 
 /**
- * The frames that hold text, one behind the other. What is no frame counts as one, an empty file too: the decompressor
- * says what is wrong with it.
+ * The frames that contain text, in order. Anything else counts as a frame, even an empty file: the decompressor
+ * reports what is wrong with it.
  */
 export function* framesOf(path: string): Generator<Frame> {
   const fd = openSync(path, 'r');
@@ -49,7 +49,7 @@ export function* framesOf(path: string): Generator<Frame> {
   }
 }
 
-/** `blocks_max`: one with more is none, for files that others may have made. */
+/** `blocks_max`: a frame with more blocks is rejected, for files that others may have written. */
 export function frameAt(
   fd: number,
   from: number,

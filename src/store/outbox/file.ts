@@ -1,4 +1,4 @@
-/** The file of an outbox, while this process has it. */
+/** The file of an outbox, owned by this process. */
 import {
   closeSync,
   fstatSync,
@@ -26,7 +26,7 @@ import {
 
 export const STAGE = 'outbox';
 const readAt = promisify(read);
-/** What is copied to give the room of the others back. */
+/** Most bytes that are copied to free the room of the acknowledged ones. */
 const TRIM_REST_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Parts {
@@ -47,10 +47,10 @@ export class Outbox {
   #map: OutboxMap;
   readonly #release: () => void;
   #reading: number | null = null;
-  /** Under way: what they read must lie where it is. */
+  /** Reads in progress: the bytes they read must not move. */
   #reads = 0;
   #open = true;
-  /** A failed write left bytes behind the last whole line. */
+  /** A failed write left bytes after the last whole line. */
   #torn = false;
 
   constructor({ path, fd, head, map, release }: Parts) {
@@ -71,31 +71,31 @@ export class Outbox {
   get last_seq(): number {
     return this.#map.last_seq;
   }
-  /** Up to here an earlier tacho knew it acknowledged. */
+  /** The last message that an earlier tacho knew to be acknowledged. */
   get acked(): number {
     return this.#map.acked;
   }
-  /** Whether the session's end is in it. */
+  /** Whether it contains the session's end. */
   get ended(): boolean {
     return this.#map.ended;
   }
-  /** Bytes of the file. */
+  /** Size of the file. */
   get bytes(): number {
     return this.#map.bytes;
   }
-  /** When it was changed last. */
+  /** When it was last changed. */
   get changed_ms(): number {
     return fstatSync(this.#fd).mtimeMs;
   }
-  /** The last event of a run that has messages here, and how many it has. */
+  /** The last event of a run that has messages here, and the number of those messages. */
   get last_event(): { seq: number; messages: number } {
     return this.#map.last_event;
   }
 
-  /** All or none; refuses what is over `live_outbox_bytes_max`. */
+  /** All or nothing. Refuses messages beyond `live_outbox_bytes_max`. */
   append(entries: readonly OutboxEntry[]): void {
     if (entries.length === 0) return;
-    // The number of a file that was closed may be another's by now.
+    // The descriptor of a closed file may belong to another by now.
     if (!this.#open) {
       const text = `session ${this.session_id}: its connection has been closed`;
       throw new TachoError('usage', text, { stage: STAGE });
@@ -105,7 +105,7 @@ export class Outbox {
     this.#checkRoom(bytes.length);
     try {
       if (this.#torn) this.#cut();
-      // One write: a kill leaves all of it, or a beginning whose last line is cut on open.
+      // One write: a kill leaves all of it, or a prefix with a partial last line, which is removed on open.
       writeAll(this.#fd, bytes);
     } catch (cause) {
       this.#cutQuietly();
@@ -117,11 +117,11 @@ export class Outbox {
 
   #checkRoom(more: number): void {
     if (this.#map.bytes + more <= STORE_LIMITS.live_outbox_bytes_max) return;
-    const text = `${this.#path}: holds ${STORE_LIMITS.live_outbox_bytes_max} bytes that no collector took: start one (tacho serve), or remove it`;
+    const text = `${this.#path}: contains ${STORE_LIMITS.live_outbox_bytes_max} bytes that no collector has accepted: start one (tacho serve), or remove the file`;
     throw new TachoError('busy', text, { stage: STAGE });
   }
 
-  /** The messages from `from_seq` on, as many as lie in some `bytes_max`; none when there is no more. */
+  /** The messages from `from_seq` on, some `bytes_max` of them. Empty if there are no more. */
   async read(from_seq: number, bytes_max: number = LIMITS.read_chunk_bytes) {
     this.#reads += 1;
     try {
@@ -154,7 +154,7 @@ export class Outbox {
     return [];
   }
 
-  /** Gives the room of acknowledged messages back, where that is most of the file. Their numbers stay known. */
+  /** Frees the room of acknowledged messages if they are most of the file. Their numbers stay known. */
   trim(acked: number): void {
     const { offset } = this.#map.before(acked + 1);
     const rest_bytes = this.#map.bytes - offset;
@@ -164,11 +164,11 @@ export class Outbox {
     try {
       this.#rewrite(acked, this.#rest(acked, offset));
     } catch {
-      // On a full disk, say: the file stays as it was, and has all that is wanted of it.
+      // For example on a full disk: the file is unchanged and still complete.
     }
   }
 
-  /** The lines of the messages behind a number, of which all lie behind the offset. */
+  /** The lines of the messages after a number, all of which are after the offset. */
   #rest(acked: number, offset: number): Buffer {
     const bytes = Buffer.allocUnsafe(this.#map.bytes - offset);
     this.#reading ??= openRead(this.#path);
@@ -201,15 +201,15 @@ export class Outbox {
     this.#map = map;
   }
 
-  /** Leaves the file for the next, with what is known to be acknowledged. */
+  /** Releases the file for the next process, with the known acknowledgement. */
   close(acked = 0): void {
     const empty = this.last_seq < this.first_seq;
     if (this.#open && acked > this.#map.acked && !empty) this.#note(acked);
-    // An outbox that never had a message is of no use to anybody.
+    // An outbox that never had a message is useless.
     this.#leave((path) => empty && this.#map.acked === 0 && unlinkQuietly(path));
   }
 
-  /** Only saves the next one's asking: what is not noted is sent again and taken once. */
+  /** Only an optimisation: unacknowledged messages are sent again and accepted once. */
   #note(acked: number): void {
     try {
       writeSync(this.#fd, lineOf({ event: 0, seq: acked, type: 'acked', text: '' }));
@@ -218,28 +218,28 @@ export class Outbox {
     }
   }
 
-  /** Removes what a failed write left. */
+  /** Removes the remains of a failed write. */
   #cut(): void {
     ftruncateSync(this.#fd, this.#map.bytes);
     this.#torn = false;
   }
 
-  /** Where this fails too, the next append repeats it; nothing is written behind a torn line. */
+  /** If this fails too, the next append repeats it; nothing is written after a torn line. */
   #cutQuietly(): void {
     this.#torn = true;
     try {
       this.#cut();
     } catch {
-      // The file system fails as a whole.
+      // The whole file system fails.
     }
   }
 
-  /** All is delivered. */
+  /** Removes the file once everything is delivered. */
   remove(): void {
     this.#leave(unlinkQuietly);
   }
 
-  /** No collector will ever take it: it is kept beside, where nobody tries again. */
+  /** No collector will ever accept it: the file is kept under another name and not retried. */
   setAside(): string {
     const aside = `${this.#path}.refused`;
     this.#leave((path) => renameSync(path, aside));

@@ -1,10 +1,10 @@
-/** The lines of an outbox: `EVENT TAB SEQ TAB TYPE TAB MESSAGE`, so that sending one needs no parsing of it. */
+/** The lines of an outbox: `EVENT TAB SEQ TAB TYPE TAB MESSAGE`, so that sending a message needs no parsing. */
 
 import { LIMITS } from '../../lib/limits.ts';
 import { createLines, type Lines } from '../../lib/lines.ts';
 import { thisOwner } from '../owner.ts';
 
-/** Where a session is to be sent. The token itself is not kept, only where it lies. */
+/** The destination of a session. Only the path of the token is kept, not the token. */
 export interface OutboxTarget {
   url: string;
   token_file: string | null;
@@ -19,7 +19,7 @@ export const headLine = (head: OutboxHead) =>
   `${JSON.stringify({ v: 1, owner: thisOwner(), ...head })}\n`;
 
 export interface OutboxEntry {
-  /** Number of the run's event it was made of; 0: of none (made by time, or no run's). */
+  /** Number of the run's event that it was made from. 0 if there is none (made by a timer, or not of a run). */
   event: number;
   seq: number;
   type: string;
@@ -27,11 +27,11 @@ export interface OutboxEntry {
   text: string;
 }
 
-/** Of this many messages one has its place in memory. */
+/** One in this many messages has its position in memory. */
 const STRIDE = 64;
 const TAB = 9;
 const LF = 10;
-/** The numbers and the type before a message. */
+/** Most bytes of the numbers and the type before a message. */
 const PREFIX_BYTES_MAX = 128;
 const LINE_BYTES_MAX = LIMITS.live_message_bytes_max + PREFIX_BYTES_MAX;
 
@@ -40,7 +40,7 @@ export const lineOf = ({ event, seq, type, text }: OutboxEntry) =>
 
 type Meta = Omit<OutboxEntry, 'text'> & { at: number };
 
-/** What stands before the message, and where that begins; null: this is no line of ours. */
+/** The fields before the message, and where it begins. Null if this is not a line of ours. */
 function metaOf(bytes: Buffer, start: number, end: number): Meta | null {
   let at = start;
   const words: string[] = [];
@@ -55,7 +55,7 @@ function metaOf(bytes: Buffer, start: number, end: number): Meta | null {
   return { event, seq, type: words[2] as string, at };
 }
 
-/** The messages of whole lines, and how many bytes those lines have. */
+/** The messages of whole lines, and the number of bytes in those lines. */
 export function outboxEntries(bytes: Buffer): { entries: OutboxEntry[]; used: number } {
   const entries: OutboxEntry[] = [];
   let used = 0;
@@ -70,7 +70,7 @@ export function outboxEntries(bytes: Buffer): { entries: OutboxEntry[]; used: nu
   return { entries, used };
 }
 
-/** Where the message behind a number begins, in bytes that begin with a line; their length when it is not there. */
+/** Start of the message after a number, in bytes that begin with a line. Their length if it is missing. */
 export function offsetBehind(bytes: Buffer, seq: number): number {
   for (let at = 0, lf = bytes.indexOf(LF); lf >= 0; at = lf + 1, lf = bytes.indexOf(LF, at)) {
     const meta = metaOf(bytes, at, lf);
@@ -84,7 +84,7 @@ interface Place {
   offset: number;
 }
 
-/** Where the messages of an outbox lie, and what is known of them as a whole. */
+/** The positions of the messages in an outbox, and facts about all of them. */
 export class OutboxMap {
   head: OutboxHead | null = null;
   first_seq = 1;
@@ -117,7 +117,7 @@ export class OutboxMap {
     this.bytes += bytes;
   }
 
-  /** What an `acked` line says; where no message stands before it, those up to it were there once. */
+  /** Handles an `acked` line. If no message precedes it, earlier messages up to it were removed. */
   forgot({ event, seq }: { event: number; seq: number }): void {
     this.acked = Math.max(this.acked, seq);
     if (this.last_seq >= this.first_seq) return;
@@ -130,7 +130,7 @@ export class OutboxMap {
     this.#recent = place;
   }
 
-  /** A place at or before the message. */
+  /** A position at or before the message. */
   before(seq: number): Place {
     if (this.#recent?.seq === seq) return this.#recent;
     if (seq > this.last_seq) return { seq, offset: this.bytes };
@@ -141,7 +141,7 @@ export class OutboxMap {
       : { seq: this.first_seq + index * STRIDE, offset };
   }
 
-  /** Takes the next bytes of a file; what follows a line that is none of ours does not count. */
+  /** Takes the next bytes of a file. Everything after a line that is not ours is ignored. */
   scan(chunk: Buffer): void {
     this.#lines ??= createLines(
       {

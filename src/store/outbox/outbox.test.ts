@@ -30,7 +30,7 @@ async function all(outbox: ReturnType<typeof opened>, from: number, bytes?: numb
   }
 }
 
-test('what was put in comes out from any number on, however small the pieces', async () => {
+test('messages are read back from any number on, however small the chunks', async () => {
   const outbox = opened(testFolder());
   const put = entries(1, 500, 'é'.repeat(50));
   for (const one of put) outbox.append([one]);
@@ -41,7 +41,7 @@ test('what was put in comes out from any number on, however small the pieces', a
   outbox.remove();
 });
 
-test('it is ours alone, and another process or caller does not get it meanwhile', () => {
+test('it is readable by its owner only, and another process or caller does not get it meanwhile', () => {
   const dir = join(testFolder(), 'outbox');
   const outbox = opened(dir);
   const path = outboxPath(dir, 's');
@@ -57,7 +57,7 @@ test('it is ours alone, and another process or caller does not get it meanwhile'
   expect(listOutboxes(dir)).toEqual([]);
 });
 
-test('a torn last line is cut, and numbering goes on behind the last whole one', async () => {
+test('a torn last line is removed, and numbering continues after the last whole one', async () => {
   const dir = testFolder();
   const first = opened(dir);
   first.append(entries(1, 5));
@@ -79,7 +79,7 @@ test('a torn last line is cut, and numbering goes on behind the last whole one',
   }
 });
 
-test('it says whether the session has ended, what is acknowledged, and where it shall go', () => {
+test('it knows whether the session has ended, what is acknowledged, and its destination', () => {
   const dir = testFolder();
   const first = openOutbox(dir, { url: 'tcp://h:1', token_file: '/t', ca: '/c', session_id: 's' });
   first?.append([entry(1), { event: 9, seq: 2, type: 'session_end', text: '{}' }]);
@@ -103,13 +103,13 @@ test('a session that begins with a later number keeps it, and one without messag
   expect(listOutboxes(dir)).toHaveLength(1);
 });
 
-test('the room of acknowledged messages is given back, and everything else stays as it was', async () => {
+test('the room of acknowledged messages is freed, and everything else stays unchanged', async () => {
   const dir = testFolder();
   const path = outboxPath(dir, 's');
   const outbox = opened(dir);
   outbox.append(entries(1, 1000, 'é'.repeat(50)));
   const before = statSync(path).size;
-  // What is left is most of it: not worth the copying.
+  // The rest is most of it: not worth copying.
   outbox.trim(10);
   expect(statSync(path).size).toBe(before);
   outbox.trim(900);

@@ -1,8 +1,8 @@
 /**
- * What a session sends to a collector, on disk before it is sent: one file a session, the head and then one line a
- * message. Contract: the messages are numbered without a gap; one process at a time has the file; a torn last line never
- * was; what is there outlives the process, and the next tacho delivers it (LP-8). Nothing is synced: a power cut may take
- * the newest lines, a kill takes none.
+ * Messages of a session for a collector, on disk before they are sent: one file per session, with a head and then one
+ * line per message. Contract: messages are numbered without gaps, one process at a time owns the file, and a torn
+ * last line is ignored. Messages survive the process, and the next tacho delivers them (LP-8). Nothing is synced: a
+ * power failure may lose the newest lines, a kill loses none.
  */
 import { existsSync, fstatSync, ftruncateSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const FILE = /^out-[0-9a-hjkmnp-tv-z]{26}\.jsonl$/;
 export const outboxPath = (dir: string, session_id: string) =>
   join(dir, `${fileFor('out', session_id)}.jsonl`);
 
-/** Paths of what waits to be delivered. */
+/** Paths of outboxes that wait to be delivered. */
 export function listOutboxes(dir: string): string[] {
   if (!existsSync(dir)) return [];
   const names = withPath(dir, STAGE, () => readdirSync(dir));
@@ -33,11 +33,11 @@ export function listOutboxes(dir: string): string[] {
 
 export interface OutboxStart extends OutboxTarget {
   session_id: string;
-  /** Number of the first message, where nothing is there yet. */
+  /** Number of the first message, if the outbox is new. */
   first_seq?: number;
 }
 
-/** The session's outbox: a new one, or the one that is there. Null while another process has it. */
+/** The session's outbox, existing or new. Null while another process owns it. */
 export function openOutbox(dir: string, start: OutboxStart): Outbox | null {
   ownFolder(dir, true);
   const path = outboxPath(dir, start.session_id);
@@ -52,7 +52,7 @@ export function openOutbox(dir: string, start: OutboxStart): Outbox | null {
   }
 }
 
-/** One that is there; null when another process has it, or nothing can be read there. */
+/** An existing outbox. Null if another process owns it, or if it cannot be read. */
 export function takeOutbox(path: string): Outbox | null {
   let release: (() => void) | null = null;
   try {
@@ -70,7 +70,7 @@ export function takeOutbox(path: string): Outbox | null {
 function created(path: string, start: OutboxStart, release: () => void): Outbox {
   const { session_id, url, token_file, ca, first_seq = 1 } = start;
   const head = { session_id, url, token_file, ca };
-  // A head that was torn says nothing of what it was for.
+  // A torn head does not show what the file was for.
   unlinkQuietly(path);
   const fd = createPrivate(path);
   const line = Buffer.from(headLine(head));
@@ -92,7 +92,7 @@ function scanned(path: string, release: () => void): Outbox | null {
   const { head } = map;
   if (head === null) return null;
   const fd = openAppend(path);
-  // Only where there is something to cut: it would count as a change.
+  // Only if there is something to cut: it would count as a change.
   if (fstatSync(fd).size !== map.bytes) ftruncateSync(fd, map.bytes);
   return new Outbox({ path, fd, head, map, release });
 }

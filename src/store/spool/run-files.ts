@@ -1,4 +1,7 @@
-/** Files of a run beside its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log` (TR-1, TR-2). */
+/**
+ * Files of a run besides its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log`
+ * (TR-1, TR-2).
+ */
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, fileError } from '../../lib/errors.ts';
@@ -8,7 +11,7 @@ import { ownFolder, type StateDir } from '../state-dir.ts';
 
 const AGENT = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** Ids from outside never become paths (ST-8). */
+/** Foreign ids never become paths (ST-8). */
 const folderName = (agent: string) => (AGENT.test(agent) ? agent : fileFor('agent', agent));
 const fileName = (run_id: string) => (isRunId(run_id) ? run_id : fileFor('run', run_id));
 
@@ -29,7 +32,7 @@ export function logPath(state: StateDir, agent: string, run_id: string): string 
   return pathOf(state, 'logs', agent, run_id);
 }
 
-/** The path, in folders that are there and ours. */
+/** The path, in folders that exist and are ours. */
 export function transcriptFile(state: StateDir, agent: string, run_id: string): string {
   ownFolder(join(state.transcripts, folderName(agent)), false);
   return transcriptPath(state, agent, run_id);
@@ -41,7 +44,7 @@ export function logFile(state: StateDir, agent: string, run_id: string): string 
   return logPath(state, agent, run_id);
 }
 
-/** Removes the files of many runs: what there is, is listed once. */
+/** Removes the files of many runs, listing the folders once. */
 export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void {
   const names = new Set<string>();
   for (const run_id of run_ids) names.add(fileName(run_id));
@@ -49,8 +52,8 @@ export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void 
 }
 
 /**
- * The size of a run's files. The index keeps it from the time when the run gets its row. A file that cannot be reached
- * counts nothing: the run is listed all the same.
+ * The size of a run's files. The index stores it when the run gets its row. An inaccessible file counts as 0: the run
+ * is listed anyway.
  */
 export function fileBytesOf(state: StateDir, agent: string, run_id: string): number {
   const sizeOf = (kind: keyof typeof KINDS) => {
@@ -63,7 +66,7 @@ export function fileBytesOf(state: StateDir, agent: string, run_id: string): num
   return sizeOf('transcripts') + sizeOf('logs');
 }
 
-/** Files of all runs, those in the making included; `name` is the run's. */
+/** Files of all runs, including unfinished ones. `name` is the run's. */
 function* listFiles(state: StateDir): Generator<{ name: string; path: string }, void> {
   for (const [kind, end] of Object.entries(KINDS) as [keyof typeof KINDS, string][])
     for (const folder of foldersIn(state[kind])) {

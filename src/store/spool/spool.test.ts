@@ -25,7 +25,7 @@ import {
 const folder = mkdtempSync(join(tmpdir(), 'tacho-spool-'));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a removal that was cut short is no spool to recover, and is ended', () => {
+test('an interrupted removal is not a spool to recover, and is finished', () => {
   const state = openStateDir(join(folder, 'state'));
   const spool = createSpool(state, 'r_01m7ezp9qekhgwkde4c6j49f0k');
   const left = join(state.spool, `.removed-${spool.name}`);
@@ -39,7 +39,7 @@ test('a removal that was cut short is no spool to recover, and is ended', () => 
   expect(readdirSync(state.spool)).toEqual([]);
 });
 
-test('the mark, or a part of it, is no output of the agent', () => {
+test('the mark, or a part of it, is not output of the agent', () => {
   const state = openStateDir(join(folder, 'state'));
   const { stdout } = createSpool(state, 'r_01m7ezp9qekhgwkde4c6j49f0k');
   expect(hasOutput(stdout)).toBe(false);

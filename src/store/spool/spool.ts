@@ -1,7 +1,8 @@
 /**
- * The spool: one folder per run with the agent's stdout and stderr, byte for byte behind a mark, the prompt it was given, and `meta.json`.
- * Contract: the agent, or a drain of its own, writes into the files; neither its hurried exit nor our death loses a byte
- * (ST-3).
+ * The spool: one folder per run with the agent's stdout and stderr, byte for byte after a mark, the prompt it was
+ * given, and `meta.json`.
+ * Contract: the agent, or a drain, writes into the files itself; neither a sudden exit of the agent nor our death
+ * loses a byte (ST-3).
  */
 import { type Dirent, lstatSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,13 +26,13 @@ import { STORE_LIMITS } from '../limits.ts';
 import { ownFolder, type StateDir } from '../state-dir.ts';
 
 const STAGE = 'spool';
-/** A spool that is being removed: killed meanwhile, what is left of it is known as such. */
+/** Prefix of a spool that is being removed: after a kill, its remains are recognised by it. */
 const REMOVED = '.removed-';
 
 /** Absolute paths of one run's spool. */
 export type Spool = Readonly<ReturnType<typeof namedSpool>>;
 
-/** The paths alone; nothing is made or checked. */
+/** Only computes the paths; creates and checks nothing. */
 export function spoolAt(state: StateDir, run_id: string): Spool {
   return namedSpool(state, spoolName(run_id));
 }
@@ -45,7 +46,7 @@ const HASHED_NAME = /^spool-[0-9a-hjkmnp-tv-z]{26}$/;
 /** Whether a spool may have this name. Anything else in the folder is not ours. */
 const isSpoolName = (name: string) => isRunId(name) || HASHED_NAME.test(name);
 
-/** `name`: the run id, or the hash of an id that is none of ours. */
+/** `name`: the run id, or the hash of an id that is not ours. */
 function namedSpool(state: StateDir, name: string) {
   const path = join(state.spool, name);
   return {
@@ -53,33 +54,33 @@ function namedSpool(state: StateDir, name: string) {
     path,
     stdout: join(path, 'stdout'),
     stderr: join(path, 'stderr'),
-    /** The prompt; there only after `writeStdin`. */
+    /** The prompt. Exists only after `writeStdin`. */
     stdin: join(path, 'stdin'),
     meta: join(path, 'meta.json'),
   };
 }
 
 /**
- * What `stdout` and `stderr` begin with until the run is recorded: one blank line of its own kind. An agent that truncates
- * the file takes it away, which shows even when nothing of the file had been read.
+ * The start of `stdout` and `stderr` until the run is recorded: a distinctive blank line. An agent that truncates the
+ * file removes it, so the truncation is detected even if nothing of the file had been read.
  */
 export const SPOOL_MARK = Buffer.from(`${' \t \t\t  \t'.repeat(4)}\n`);
 
-/** Whether a file of a spool holds more than the mark, of which a killed tacho may have written a part. */
+/** Whether a file of a spool contains more than the mark. A killed tacho may have written a part of the mark. */
 export function hasOutput(path: string): boolean {
   const size = lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size > SPOOL_MARK.length) return true;
   try {
     return size > 0 && !readPrivate(path).equals(SPOOL_MARK.subarray(0, size));
   } catch {
-    // Something else in its place.
+    // Something else is in its place.
     return true;
   }
 }
 
 /**
- * A new spool; `stdout` and `stderr` hold nothing but the mark. Fails when the run has one already. After a power cut they
- * are there once `writeMeta`, which must come before the agent, has synced their folder.
+ * Creates a spool; `stdout` and `stderr` contain only the mark. Fails if the run already has one. The files survive a
+ * power failure once `writeMeta`, which must precede the agent, has synced their folder.
  */
 export function createSpool(state: StateDir, run_id: string): Spool {
   const spool = spoolAt(state, run_id);
@@ -93,7 +94,7 @@ export function createSpool(state: StateDir, run_id: string): Spool {
   }
 }
 
-/** Puts the prompt where the agent's stdin is opened from. */
+/** Writes the prompt to the file that becomes the agent's stdin. */
 export function writeStdin(spool: Spool, text: string): void {
   createFile(spool.stdin, text);
 }
@@ -104,12 +105,12 @@ function createFile(path: string, text: string | Buffer): void {
 
 const recordedAt = (spool: Spool) => join(spool.path, 'recorded');
 
-/** Notes that the run is recorded and its spool stays on request, so that starts need not look at it again. */
+/** Notes that the run is recorded and its spool is kept on request, so that later starts need not check it again. */
 export function markRecorded(spool: Spool): void {
   if (!isRecorded(spool)) createFile(recordedAt(spool), '');
 }
 
-/** A hint only: the agent can make this file too. */
+/** Only a hint: the agent can create this file too. */
 export function isRecorded(spool: Spool): boolean {
   return lstatSync(recordedAt(spool), { throwIfNoEntry: false }) !== undefined;
 }
@@ -120,8 +121,8 @@ export function writeMeta(spool: Spool, meta: unknown): void {
 }
 
 /**
- * The content of `meta.json`, of any shape: the agent can write this file too. Undefined when there is none; throws a
- * TachoError that names the file when it cannot be read.
+ * The content of `meta.json`, of any shape: the agent can write this file too. Undefined if it is missing. Throws a
+ * TachoError that names the file if it cannot be read.
  */
 export function readMeta(spool: Spool): Source | undefined {
   let bytes: Buffer;
@@ -135,7 +136,7 @@ export function readMeta(spool: Spool): Source | undefined {
   return readJson(spool.meta, bytes.toString('utf8'));
 }
 
-/** Takes the mark from a file that is kept: it holds the agent's bytes and no others then. */
+/** Removes the mark from a file that is kept, which then contains only the agent's bytes. */
 export function removeMark(path: string): void {
   withPath(path, STAGE, () => withFd(openRead(path), (from) => copyWithoutMark(from, path)));
 }
@@ -156,7 +157,7 @@ function copyWithoutMark(from: number, path: string): void {
   }
 }
 
-/** Names in the folder of the spools, whatever they are. */
+/** All names in the folder of the spools. */
 export function spoolNames(state: StateDir): Set<string> {
   return new Set(entriesIn(state).map(({ name }) => name));
 }
@@ -178,7 +179,7 @@ export function listSpools(state: StateDir): Spool[] {
   return names.sort().map((name) => namedSpool(state, name));
 }
 
-/** Another process may be removing the same; what is left goes with the next sweep. */
+/** Another process may be removing the same folder. The next sweep removes the rest. */
 function removeQuietly(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
@@ -187,7 +188,7 @@ function removeQuietly(path: string): void {
   }
 }
 
-/** Ends removals that were cut short. */
+/** Finishes interrupted removals. */
 export function sweepRemoved(state: StateDir): void {
   for (const name of namesIn(state.spool))
     if (name.startsWith(REMOVED)) removeQuietly(join(state.spool, name));
