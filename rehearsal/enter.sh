@@ -1,8 +1,8 @@
 #!/bin/sh
-# The way into the sandbox: PROJECT NODE CLI PROGRAM ROOM HIDE DROP COMMAND...
+# Enters the sandbox: PROJECT NODE CLI PROGRAM ROOM HIDE DROP COMMAND...
 # Runs as root of new network, mount and pid namespaces. Everything needed is bound below /mnt first, so that the
-# person's home, and settings for the whole machine, can then be covered. HIDE: paths, one a line.
-# Stays as pid 1 beside the command, because someone has to collect orphans.
+# user's home and machine-wide settings can then be hidden. HIDE: paths, one per line.
+# Stays as pid 1 beside the command to reap orphans.
 set -eu
 project=$1 node=$2 cli=$3 program=$4 room=$5 hide=$6 drop=$7
 shift 7
@@ -34,7 +34,7 @@ printf '%s\n' "$hide" | while IFS= read -r path; do
 done
 mount --bind /mnt/room/tmp /tmp
 
-# The agent must not be root: some refuse to work without asking then. Not in the background, where SIGINT is ignored.
+# The agent must not be root: some refuse to work as root without asking. Not in the background, where SIGINT is ignored.
 code=0
 if [ "$drop" = setpriv ]; then
   setpriv --reuid 1001 --regid 1001 --clear-groups --no-new-privs "$@" || code=$?

@@ -1,6 +1,6 @@
 /**
- * Plays one scenario inside the sandbox: starts the scripted model, runs tacho, interferes where the scenario says
- * so, asks tacho afterwards what it kept, and reports. Reads /mnt/room/job.json, writes /mnt/room/report.json.
+ * Plays one scenario inside the sandbox: starts the scripted model, runs tacho, interferes if the scenario says so,
+ * queries tacho's record afterwards, and reports. Reads /mnt/room/job.json, writes /mnt/room/report.json.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,13 +14,13 @@ export interface Job {
   dialect: string;
   script: Script;
   tacho_args: readonly string[];
-  /** For tacho's stdin; null: it is empty. */
+  /** Tacho's stdin; null: empty. */
   stdin: string | null;
   env: Readonly<Record<string, string>>;
-  /** Played by `talk.ts` instead of tacho's command line; null: by that. */
+  /** Played by `talk.ts` instead of tacho's command line; null: by the command line. */
   talk: Talk | null;
   act: Scenario['act'] | null;
-  /** Whether the call to interfere with stands on tacho's stdout while it runs. */
+  /** Whether tacho's stdout shows the call to interfere with while it runs. */
   call_shown: boolean;
   limit_ms: number;
 }
@@ -30,11 +30,11 @@ export interface Report {
   signal: string | null;
   duration_ms: number;
   over_limit: boolean;
-  /** Whether the moment to interfere came; null: there was nothing to do. */
+  /** Whether the moment to interfere came; null: the scenario does not interfere. */
   acted: boolean | null;
   /** Command lines of processes that outlived tacho. */
   leftovers: string[];
-  /** Exit codes of the questions asked afterwards. */
+  /** Exit codes of the queries afterwards. */
   after: Record<string, number | null>;
 }
 
@@ -44,7 +44,7 @@ interface Ended {
 }
 
 const POLL_MS = 25;
-/** A killed process takes a moment to vanish. */
+/** A killed process takes a moment to disappear. */
 const VANISH_MS = 1_000;
 const QUESTION_LIMIT_MS = 30_000;
 const STDOUT = `${INSIDE.out}/stdout`;
@@ -97,7 +97,7 @@ function processes(): Process[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        // State and parent follow the name, which stands in brackets and may itself hold brackets.
+        // State and parent follow the name, which is in brackets and may itself contain brackets.
         const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
         const [, state, parent] = /.*\) (\w) (\d+)/s.exec(stat) ?? [];
         const line = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
@@ -108,7 +108,7 @@ function processes(): Process[] {
     });
 }
 
-/** The one process that tacho has started and still waits for; of a CLI with a launcher, the launcher. */
+/** The only process that tacho has started and waits for; for a CLI with a launcher, the launcher. */
 function agentOf(tacho: ChildProcess): number | null {
   return processes().find(({ parent }) => parent === tacho.pid)?.pid ?? null;
 }
@@ -125,7 +125,7 @@ async function interfere(job: Job, tacho: ChildProcess): Promise<number | null> 
   return agent;
 }
 
-/** What outlived tacho, except this process, the model and pid 1. */
+/** Processes that outlived tacho, except this process, the model and pid 1. */
 async function leftovers(known: readonly (number | undefined)[]): Promise<string[]> {
   const strangers = () => processes().filter(({ pid }) => pid !== 1 && !known.includes(pid));
   await until(() => strangers().length === 0, VANISH_MS);

@@ -1,7 +1,7 @@
 /**
- * Puts an agent's CLI, at its pinned version, into a cache folder of its own.
- * Contract: never looks at a CLI that is already on the machine, runs no install script, and leaves
- * either a whole installation or none.
+ * Installs an agent's CLI, at its pinned version, into a separate cache folder.
+ * Contract: never uses a CLI that is already on the machine, runs no install script, and leaves
+ * either a complete installation or none.
  */
 import { spawn } from 'node:child_process';
 import { access, constants, mkdir, readFile, rename, rm } from 'node:fs/promises';
@@ -9,15 +9,15 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 interface Pinned {
-  /** The name on npm, with the pinned version beside it. */
+  /** The npm package; its pinned version is beside it. */
   name: string;
   version: string;
 }
 
 export interface Package extends Pinned {
-  /** The program inside the installation, for this machine; null: no build for it. */
+  /** Path of the program inside the installation, for this machine; null: there is no build for it. */
   program: string | null;
-  /** What the CLI would fetch from elsewhere when it first needs it. */
+  /** Packages that the CLI would otherwise download on first use. */
   beside?: readonly Pinned[];
 }
 
@@ -35,7 +35,7 @@ function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tacho-rehearsal');
 }
 
-/** `say` gets one line per thing worth knowing. */
+/** `say` receives one line per notable step. */
 export async function install(
   agent: string,
   wanted: Package,
@@ -48,7 +48,7 @@ export async function install(
   const root = join(cacheRoot(), `${agent}@${wanted.version}`);
   const found = { root, program: wanted.program };
   if (await isWhole(root, wanted)) return found;
-  say(`${agent}: installing ${spec} into ${root} (once; some hundred megabytes)`);
+  say(`${agent}: installing ${spec} into ${root} (once; a few hundred megabytes)`);
   const part = `${root}.part-${process.pid}`;
   try {
     await mkdir(part, { recursive: true });
@@ -58,7 +58,7 @@ export async function install(
     }
     await rm(root, { recursive: true, force: true });
     await rename(part, root).catch(async (cause: unknown) => {
-      // Another rehearsal was faster: its installation is as good.
+      // Another rehearsal was faster: its installation is equivalent.
       if (!(await isWhole(root, wanted))) throw cause;
     });
   } finally {

@@ -87,11 +87,11 @@ function observed(change: Partial<Observed> = {}, stdout = stream()): Observed {
   };
 }
 
-test('a rehearsal that went as expected has no reasons against it', () => {
+test('a rehearsal that went as expected has no deviations', () => {
   expect(judge(SCENARIO, SCENARIO.expect, observed())).toEqual([]);
 });
 
-test('what the record says wrongly is named', () => {
+test('wrong facts in the record are named', () => {
   const wrong = stream({ status: 'denied', usage: null, grade: 'partial' });
   expect(judge(SCENARIO, SCENARIO.expect, observed({}, wrong))).toEqual([
     'usage is null',
@@ -100,7 +100,7 @@ test('what the record says wrongly is named', () => {
   ]);
 });
 
-test('what the session file said better afterwards counts', () => {
+test('corrections from the session file count', () => {
   const update = { call_id: 'c1', status: 'error', exit_code: null };
   const later = { ...update, status: null, exit_code: 3 };
   const events = [update, later].map((data) => JSON.stringify({ kind: 'call_updated', data }));
@@ -108,7 +108,7 @@ test('what the session file said better afterwards counts', () => {
   expect(judge(SCENARIO, SCENARIO.expect, called_done)).toEqual([]);
 });
 
-test('refusals that no decision tells of have to be expected', () => {
+test('refusals without a decision have to be expected', () => {
   const refused = observed({}, stream({ status: 'denied' }));
   const calls = [{ tool: 'Bash', status: 'denied' }] as const;
   expect([
@@ -117,7 +117,7 @@ test('refusals that no decision tells of have to be expected', () => {
   ]).toEqual([['denials is 0, not 1'], []]);
 });
 
-test('calls may come in any order only where that is left to chance', () => {
+test('calls may be in any order only if that is expected', () => {
   const two = ['c1', 'c2'].map((id) => stream({ status: id === 'c1' ? 'error' : 'ok' }, id));
   const lines = two.map((one) => one.toString().split('\n'));
   const [first = [], second = []] = lines;
@@ -140,7 +140,7 @@ test('calls may come in any order only where that is left to chance', () => {
   ]).toEqual([['calls is "Bash error, Bash ok(3)", not "Bash ok, Bash error(3)"'], []]);
 });
 
-test('what happened around the record is named', () => {
+test('deviations outside the record are named', () => {
   const { report } = observed();
   const around = observed({
     report: { ...report, exit_code: 70, leftovers: ['sleep 60'], after: { verify: 1 } },
@@ -154,15 +154,15 @@ test('what happened around the record is named', () => {
     'exit code is 70, not 0',
     'stderr: disk full',
     'left behind: sleep 60',
-    'replay is not what the run printed',
+    'replay differs from the output of the run',
     'exit code of verify is 1, not 0',
-    'the prompt did not reach the model as it was given',
+    'the prompt did not reach the model unchanged',
     'a.txt is "x", not null',
     'stream and session file contradict each other',
   ]);
 });
 
-test('of a tacho that was killed, the recovered record counts and has to begin with what was shown', () => {
+test('after a kill of tacho, the recovered record counts and has to begin with the earlier output', () => {
   const killed: Scenario = { ...SCENARIO, act: 'kill_tacho' };
   const expected = { ...SCENARIO.expect, exit: null };
   const { report } = observed();
@@ -171,20 +171,20 @@ test('of a tacho that was killed, the recovered record counts and has to begin w
   expect(judge(killed, expected, observed(after, shown))).toEqual([]);
   const other = Buffer.from(shown.toString().replace('"step":0', '"step":1'));
   expect(judge(killed, expected, observed(after, other))).toEqual([
-    'what was shown before the kill is not what was kept',
+    'the output before the kill differs from the record',
   ]);
 });
 
-test('a session that is not known is a fault unless it need not be', () => {
+test('an unknown session is a deviation unless it is expected', () => {
   const text = stream().toString().replace('"session_id":"s"', '"session_id":null');
   const nameless = observed({}, Buffer.from(text));
   expect([
     judge(SCENARIO, SCENARIO.expect, nameless),
     judge(SCENARIO, { ...SCENARIO.expect, session: false }, nameless),
-  ]).toEqual([['session_id is not known'], []]);
+  ]).toEqual([['session_id is unknown'], []]);
 });
 
-test('what was said to the agent has to stand in the record, once and in its order', () => {
+test('input to the agent has to be in the record once and in order', () => {
   const talk = ['more', null, 'again'];
   const of = (texts: readonly string[]) =>
     texts
@@ -197,9 +197,5 @@ test('what was said to the agent has to stand in the record, once and in its ord
     judged(['Go.', 'more', 'again']),
     judged(['more', 'more', 'again']),
     judged(['more', 'again'], 'not taken: no\n'),
-  ]).toEqual([
-    [],
-    ['what was said is ["more","more","again"], not ["more","again"]'],
-    ['not taken: no'],
-  ]);
+  ]).toEqual([[], ['input is ["more","more","again"], not ["more","again"]'], ['not taken: no']]);
 });

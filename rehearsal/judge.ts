@@ -1,4 +1,4 @@
-/** What was observed, held against what was expected. Pure. */
+/** Compares the observed run with the expected one. Pure. */
 import { createHash } from 'node:crypto';
 import { checkRunEvents } from '../test/contract/check-run-event.ts';
 import type { Observed } from './rehearse.ts';
@@ -9,13 +9,13 @@ interface Line {
   data: Record<string, unknown>;
 }
 
-/** Breaches of the contract that are told of one stream; the first ones explain the rest. */
+/** Maximum number of contract violations reported per stream; the first ones explain the rest. */
 const BREACHES_MAX = 3;
 
-/** Every way in which the rehearsal did not go as expected, as short sentences; none: it did. */
+/** All deviations from the expectations, as short sentences; empty if there are none. */
 export function judge(scenario: Scenario, expect: Expected, observed: Observed): string[] {
   const killed = scenario.act === 'kill_tacho';
-  // Of a tacho that was killed, the record is what it recovers afterwards.
+  // For a killed tacho, the record is the one recovered afterwards.
   const records = recordsIn(killed ? observed.replay : observed.stdout);
   return [
     ...judgeProcess(expect, observed),
@@ -41,7 +41,7 @@ function recordsIn(stream: Buffer): Line[] {
     });
 }
 
-/** A sentence where `found` is not `wanted`. */
+/** A sentence if `found` is not `wanted`. */
 function differs(what: string, found: unknown, wanted: unknown): string[] {
   const [is, should] = [JSON.stringify(found) ?? 'nothing', JSON.stringify(wanted)];
   return is === should ? [] : [`${what} is ${is}, not ${should}`];
@@ -63,11 +63,11 @@ function judgeStreams(killed: boolean, { stdout, replay, report }: Observed): st
   if (killed) {
     const whole = stdout.subarray(0, stdout.lastIndexOf(0x0a) + 1);
     if (!replay.subarray(0, whole.length).equals(whole)) {
-      bad.push('what was shown before the kill is not what was kept');
+      bad.push('the output before the kill differs from the record');
     }
     bad.push(...checkRunEvents(replay).slice(0, BREACHES_MAX));
   } else if (!replay.equals(stdout)) {
-    bad.push('replay is not what the run printed');
+    bad.push('replay differs from the output of the run');
   }
   for (const [question, code] of Object.entries(report.after)) {
     bad.push(...differs(`exit code of ${question}`, code, 0));
@@ -86,7 +86,7 @@ function judgeEnd(expect: Expected, records: readonly Line[]): string[] {
     bad.push(...differs('agent_signal', end.agent_signal, expect.agent_signal));
   }
   if (expect.session !== false && typeof end.session_id !== 'string') {
-    bad.push('session_id is not known');
+    bad.push('session_id is unknown');
   }
   bad.push(...differs('tool_calls', end.tool_calls, expect.calls.length));
   const usage = end.usage as { input?: unknown; output?: unknown } | null;
@@ -100,7 +100,7 @@ function judgeEnd(expect: Expected, records: readonly Line[]): string[] {
   return bad;
 }
 
-/** What the session file said better afterwards, such as an exit code, stands in the internal events only. */
+/** Corrections from the session file, such as an exit code, are only in the internal events. */
 function corrected(records: readonly Line[], events: string): Line[] {
   const better = new Map<unknown, Record<string, unknown>>();
   for (const line of events.split('\n')) {
@@ -154,7 +154,7 @@ function callsIn(records: readonly Line[]): ExpectedCall[] {
   });
 }
 
-/** `found`, each where the first like it is wanted; what is not wanted last. */
+/** `found` in the order of `wanted`; unexpected calls last. */
 function inOrderOf(wanted: readonly ExpectedCall[], found: readonly ExpectedCall[]) {
   const rest = [...found];
   const placed = wanted.flatMap(({ tool, status }) => {
@@ -182,7 +182,7 @@ function judgeSurroundings(prompt: string, expect: Expected, observed: Observed)
   const wanted = createHash('sha256').update(prompt).digest('hex');
   const texts = observed.requests.flatMap((request) => request.user_texts);
   if (!texts.some(({ sha256 }) => sha256 === wanted)) {
-    bad.push('the prompt did not reach the model as it was given');
+    bad.push('the prompt did not reach the model unchanged');
   }
   for (const [path, text] of Object.entries(expect.files ?? {})) {
     bad.push(...differs(path, observed.files[path], text));
@@ -193,14 +193,14 @@ function judgeSurroundings(prompt: string, expect: Expected, observed: Observed)
   return bad;
 }
 
-/** What was said stands in the record once, as the user's. */
+/** Each text sent to the agent is in the record once, as a message of the user. */
 function judgeTalk(talk: NonNullable<Scenario['talk']>, { events, stderr }: Observed): string[] {
   const said = talk.filter((text) => text !== null);
-  const told = events.split('\n').flatMap((line) => {
+  const recorded = events.split('\n').flatMap((line) => {
     if (!line.includes('"role":"user"')) return [];
     const { data } = JSON.parse(line) as Line;
     return data.synthetic === false && said.includes(String(data.text)) ? [data.text] : [];
   });
   const refused = stderr.includes('not taken') ? [stderr.trim().slice(-300)] : [];
-  return [...refused, ...differs('what was said', told, said)];
+  return [...refused, ...differs('input', recorded, said)];
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run rehearse -- [AGENT…] [--scenario NAME]… [--keep] [--json] [--write-docs]`
- * Every agent's real CLI, at its pinned version, with a scripted model, in a sandbox, recorded by the built tacho.
- * Exit: 0 all as expected · 1 something was not · 2 usage · 3 could not be rehearsed here.
+ * Runs every agent's real CLI, at its pinned version, with a scripted model, in a sandbox, recorded by the built tacho.
+ * Exit: 0 all as expected · 1 some deviations · 2 usage · 3 cannot be rehearsed here.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -18,12 +18,12 @@ import { SCENARIOS, type Scenario } from './scenarios.ts';
 
 const PROJECT = dirname(import.meta.dirname);
 const DOCS = join(PROJECT, 'docs', 'reference', 'rehearsal.md');
-/** Each plays an agent, a model and tacho; more of them only wait for each other on a small machine. */
-const AT_ONCE = 2;
+/** Each plays an agent, a model and tacho; more of them would only wait for each other on a small machine. */
+const PARALLEL = 2;
 
 interface Wanted {
   agents: readonly Rehearsed[];
-  /** Asked for by name: one that cannot be installed ends the rehearsal. Else it is left out, and said. */
+  /** Requested by name: a failed installation ends the rehearsal. Otherwise the agent is skipped with a message. */
   by_name: boolean;
   scenarios: readonly Scenario[];
   keep: boolean;
@@ -33,7 +33,7 @@ interface Wanted {
 
 type Say = (line: string) => unknown;
 
-/** Ends the rehearsal with a sentence and an exit code. */
+/** Ends the rehearsal with a message and an exit code. */
 class Stop extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
@@ -76,8 +76,8 @@ async function playOne(rehearsal: Rehearsal): Promise<Result> {
   const { agent, scenario, keep } = rehearsal;
   const { version } = agent.package;
   const result = { agent: agent.id, version, scenario: scenario.name, duration_ms: 0, room: null };
-  const deaf = scenario.talk !== undefined && agent.takes_input !== true;
-  const reason = deaf ? 'it takes no input while it runs' : agent.without[scenario.name];
+  const no_input = scenario.talk !== undefined && agent.takes_input !== true;
+  const reason = no_input ? 'it accepts no input while it runs' : agent.without[scenario.name];
   if (reason !== undefined) return { ...result, outcome: 'left_out', reasons: [reason] };
   const { observed, room } = await rehearse(rehearsal);
   const expect = { ...scenario.expect, ...agent.differs[scenario.name] };
@@ -103,7 +103,7 @@ async function playAll(rehearsals: readonly Rehearsal[], say: Say): Promise<Resu
       say(`${result.agent} ${result.scenario}: ${result.outcome.replace('_', ' ')}`);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, player));
+  await Promise.all(Array.from({ length: PARALLEL }, player));
   return results;
 }
 
@@ -111,7 +111,7 @@ async function prepare(stop: AbortSignal, say: Say): Promise<void> {
   const why = await whyNoSandbox(stop);
   if (why !== null) {
     say(why);
-    throw new Stop(3, 'skipped: no network namespace here');
+    throw new Stop(3, 'skipped: no network namespaces available');
   }
   for (const part of ['bin/tacho.cjs', 'dist']) {
     if (!existsSync(join(PROJECT, part))) {

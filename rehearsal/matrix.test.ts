@@ -33,7 +33,7 @@ test('the terminal gets a mark for each scenario, then the reasons', () => {
   );
 });
 
-test('the reference gets only what stays the same', () => {
+test('the reference gets only stable facts', () => {
   expect(pageTable(RESULTS).split('\n')).toEqual([
     '| scenario | toy 1.0.0 |',
     '| -------- | --------- |',

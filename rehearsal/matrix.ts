@@ -9,7 +9,7 @@ export interface Result {
   outcome: 'passed' | 'failed' | 'left_out';
   reasons: string[];
   duration_ms: number;
-  /** Where everything was kept; null: it was not. */
+  /** The folder with all files of the rehearsal; null: not kept. */
   room: string | null;
 }
 
@@ -55,7 +55,7 @@ export function terminalTable(results: readonly Result[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The same table in Markdown, without figures that change from one rehearsal to the next. */
+/** The same table in Markdown, without figures that change between rehearsals. */
 export function pageTable(results: readonly Result[]): string {
   const titles = unique(results.map(titleOf));
   const rows = unique(results.map((result) => result.scenario)).map((scenario) => [

@@ -1,4 +1,4 @@
-/** One scenario with one agent: furnishes a room, enters the sandbox, collects what was left. */
+/** One scenario with one agent: sets up a room, enters the sandbox, collects the results. */
 import { chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Scenario } from './scenarios.ts';
 import type { Logged } from './server/main.ts';
 import { fill, type Step, type Turn } from './server/scenario.ts';
 
-/** How long a scenario may take; the slowest seen took 15 s on a busy machine. */
+/** Time limit for a scenario; the slowest seen took 15 s on a busy machine. */
 const LIMIT_MS = 90_000;
 const SANDBOX_LIMIT_MS = 240_000;
 
@@ -18,9 +18,9 @@ export interface Observed {
   report: Report;
   stdout: Buffer;
   stderr: string;
-  /** What `tacho replay` printed; empty where there was no run. */
+  /** Output of `tacho replay`; empty if there was no run. */
   replay: Buffer;
-  /** The internal events, one a line. */
+  /** The internal events, one per line. */
   events: string;
   requests: Logged[];
   /** Files of the work folder that the scenario names. */
@@ -36,7 +36,7 @@ export interface Rehearsal {
   stop: AbortSignal;
 }
 
-/** `observed` is a text where nothing could be observed. `room` still exists only if it was to be kept. */
+/** `observed` is a message if nothing could be observed. `room` exists afterwards only if it was to be kept. */
 export async function rehearse(
   rehearsal: Rehearsal,
 ): Promise<{ observed: Observed | string; room: string }> {
@@ -101,7 +101,7 @@ function jobFor({ agent, scenario }: Rehearsal, args: readonly string[]): Job {
       ...agent.env,
     },
     act: scenario.act ?? null,
-    call_shown: agent.calls_told_late !== true,
+    call_shown: agent.reports_calls_late !== true,
     limit_ms: LIMIT_MS,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A place where a real agent can be let loose: own network with loopback only, own processes, own mounts in which
- * neither the person's home nor the machine's settings for the agent can be seen, an environment that starts empty.
+ * A sandbox for real agents: its own network with loopback only, its own processes, its own mounts that hide the
+ * user's home and machine-wide settings for the agent, and an environment that starts empty.
  * Linux only; `enter.sh` does the inside part.
  */
 import { spawn } from 'node:child_process';
@@ -9,29 +9,29 @@ import { join } from 'node:path';
 
 interface Limits {
   limit_ms: number;
-  /** Ends everything inside. */
+  /** Ends all processes inside. */
   stop: AbortSignal;
 }
 
 export interface Sandbox extends Limits {
-  /** Seen inside as /mnt/tacho, read-only. */
+  /** Mounted as /mnt/tacho, read-only. */
   project: string;
-  /** The agent's installation, seen as /mnt/cli, read-only; its program is linked into /mnt/bin. */
+  /** The agent's installation, mounted as /mnt/cli, read-only; its program is linked into /mnt/bin. */
   cli: string;
   program: string;
-  /** The only place that can be written, seen as /mnt/room. */
+  /** The only writable place, mounted as /mnt/room. */
   room: string;
-  /** Paths of the machine that are covered, beyond the home. */
+  /** Paths of the machine that are hidden in addition to the home. */
   hide: readonly string[];
 }
 
 export interface Left {
-  /** null: ended by the limit or by `stop`, or never begun. */
+  /** null: ended by the limit or by `stop`, or never started. */
   code: number | null;
   stderr: string;
 }
 
-/** The agent's user inside: not root, for whom some agents refuse to work without asking. */
+/** The agent's user inside: not root, because some agents refuse to work as root without asking. */
 export const INSIDE_UID = 1001;
 
 const STDERR_CHARS_MAX = 16 * 1024;
@@ -41,7 +41,7 @@ const NAMESPACES = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--ki
 const AS_ROOT = IS_ROOT ? [] : ['--user', '--map-root-user'];
 const BARE_ENV = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
 
-/** Why there can be no sandbox here; null: there can. */
+/** Why a sandbox is not possible here; null: it is. */
 export async function whyNoSandbox(stop: AbortSignal): Promise<string | null> {
   if (process.platform !== 'linux') return `namespaces are Linux's, this is ${process.platform}`;
   const command = ['sh', '-c', 'mount -t tmpfs tmpfs /mnt'];
@@ -49,7 +49,7 @@ export async function whyNoSandbox(stop: AbortSignal): Promise<string | null> {
   return tried.code === 0 ? null : tried.stderr || 'unshare failed';
 }
 
-/** Runs `command`, with paths as they are inside, until it ends or the limit is over. */
+/** Runs `command`, with paths as seen inside, until it ends or the time limit is reached. */
 export function enter(sandbox: Sandbox, command: readonly string[]): Promise<Left> {
   const hide = [homedir(), ...sandbox.hide].filter((path) => path !== '/' && path !== '');
   const script = join(sandbox.project, 'rehearsal', 'enter.sh');
@@ -61,7 +61,7 @@ export function enter(sandbox: Sandbox, command: readonly string[]): Promise<Lef
 
 function unshare(command: readonly string[], limits: Limits): Promise<Left> {
   return new Promise((resolve) => {
-    // With `unshare` its pid 1 goes, and with that everything inside; a gentler signal would be held back.
+    // Killing `unshare` ends its pid 1 and everything inside. A gentler signal would be blocked.
     const child = spawn('unshare', [...AS_ROOT, ...NAMESPACES, '--', ...command], {
       env: BARE_ENV,
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,6 +1,6 @@
 /**
- * What is rehearsed with every agent. Tools stand under their canonical names and fields; the agent's file turns
- * them into its own. `{{WORK}}` is the work folder.
+ * The scenarios that are rehearsed with every agent. Tools have their canonical names and fields; the agent's file
+ * converts them to its own. `{{WORK}}` is the work folder.
  */
 import type { Script } from './server/scenario.ts';
 
@@ -9,11 +9,11 @@ type Status = 'ok' | 'error' | 'denied' | 'timeout' | 'cancelled' | 'unknown';
 export interface ExpectedCall {
   tool: string;
   status: Status;
-  /** As good as `status`, where the agent leaves it to chance. */
+  /** Alternative to `status`, if the agent's behaviour is random. */
   or?: Status;
-  /** Absent: not looked at. */
+  /** Absent: not checked. */
   exit_code?: number | null;
-  /** The place, in this list, of the call that started the sub-agent; absent: the root agent's. */
+  /** The index, in this list, of the call that started the sub-agent; absent: the root agent. */
   parent?: number;
 }
 
@@ -22,53 +22,53 @@ export interface Expected {
   exit: number | null;
   exit_reason: string;
   calls: readonly ExpectedCall[];
-  /** The agent leaves the order of the calls to chance. */
+  /** The agent's order of calls is random. */
   any_order?: boolean;
-  /** How many refusals are told as decisions; absent: all. */
+  /** Number of refusals recorded as decisions; absent: all. */
   denials?: number;
-  /** Absent: not looked at. */
+  /** Absent: not checked. */
   final_text?: string;
-  /** Tokens of the run are known and greater than nothing; false: not looked at. */
+  /** Tokens of the run are known and greater than zero; false: not checked. */
   usage: boolean;
-  /** Nothing is missing from the record, the session file included. */
+  /** Nothing is missing from the record, including the session file. */
   complete: boolean;
-  /** false: whether the session is known is not looked at. */
+  /** false: not checked whether the session is known. */
   session?: false;
   provider_retries?: number;
   provider_errors?: number;
   agent_signal?: string;
-  /** Files of the work folder afterwards; null: not there. */
+  /** Files of the work folder afterwards; null: must not exist. */
   files?: Readonly<Record<string, string | null>>;
 }
 
 export interface Scenario {
   name: string;
   prompt: string;
-  /** Absent: as an argument. */
+  /** Absent: passed as an argument. */
   prompt_by?: 'stdin';
   approve: 'default' | 'edits' | 'all';
   script: Script;
   /** Files of the work folder beforehand. */
   files?: Readonly<Record<string, string>>;
-  /** What the agent's file has to set up. */
+  /** Extras that the agent's file has to set up. */
   needs?: 'skill' | 'mcp';
   timeout_s?: number;
-  /** Done once the file `started` lies in the work folder and the call stands on tacho's stdout, if it can. */
+  /** Done once the work folder contains the file `started` and, if possible, tacho's stdout shows the call. */
   act?: 'interrupt' | 'kill_agent' | 'kill_tacho';
-  /** Said to the agent, in this order, at the same moment; null: it is told to stop. Only for agents that take input. */
+  /** Sent to the agent, in this order, at the same moment; null: an interrupt. Only for agents that accept input. */
   talk?: readonly (string | null)[];
   expect: Expected;
 }
 
 const bash = (command: string) => ({ tool: 'Bash', input: { command, description: 'Run it' } });
-/** A call that shows it has begun, then takes its time. */
+/** A call that shows that it has started, then takes its time. */
 const slow = (seconds: number, then = 'true') => bash(`touch started; sleep ${seconds}; ${then}`);
 const read = (path: string) => ({ tool: 'Read', input: { file_path: `{{WORK}}/${path}` } });
 
 const FINE = { exit: 0, exit_reason: 'ok', usage: true, complete: true } as const;
 const README = { 'README.md': 'A toy project.\n' };
 
-/** Quotes, an option's look, a variable, a second line, a pair of surrogates: nothing may be damaged (AG-18). */
+/** Quotes, something like an option, a variable, a second line, surrogate pairs: nothing may be damaged (AG-18). */
 const AWKWARD = '--help "is" $HOME `not` \'an\' option \\ here\n\tSag Grüße 🚀 …';
 
 const TALKING: readonly Scenario[] = [
@@ -286,7 +286,7 @@ const EXTENDED: readonly Scenario[] = [
   },
 ];
 
-/** The signal may reach the command before the agent: then the agent may still report that its command failed. */
+/** The signal may reach the command before the agent. The agent may then still report that its command failed. */
 const ENDED_BY_SIGNAL: readonly ExpectedCall[] = [
   { tool: 'Bash', status: 'cancelled', or: 'error' },
 ];
@@ -337,7 +337,7 @@ const CUT_SHORT: readonly Scenario[] = [
   },
   {
     name: 'tacho-killed',
-    prompt: 'Go on without me.',
+    prompt: 'Continue without me.',
     approve: 'all',
     act: 'kill_tacho',
     script: { turns: [[slow(2, 'echo survived')], [{ text: 'Still here.' }]] },
@@ -358,7 +358,7 @@ const TALKED_TO: readonly Scenario[] = [
     prompt: AWKWARD,
     approve: 'all',
     talk: ['Say it again:\n"Grüße 🚀"', 'And again.'],
-    // Whether a text becomes part of the turn or has one of its own: the answers are the same.
+    // A text may become part of the turn or start a new one. The answers are the same.
     script: { turns: [[{ text: 'Waiting.' }, slow(3)], [{ text: 'Grüße!' }]], repeat_last: true },
     expect: { ...FINE, calls: [{ tool: 'Bash', status: 'ok' }], final_text: 'Grüße!' },
   },

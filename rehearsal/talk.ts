@@ -1,5 +1,6 @@
 /**
- * Runs an agent by tacho's library, talks to it once its call has begun, and prints what `tacho run --output json` would.
+ * Runs an agent through tacho's library, sends it input once its call has started, and prints the same as
+ * `tacho run --output json`.
  * Reads `talk` of /mnt/room/job.json.
  */
 import { appendFileSync, existsSync, readFileSync, writeSync } from 'node:fs';

@@ -128,8 +128,10 @@ function terminalOutput(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-picture-'));
   const work = join(folder, 'work');
   mkdirSync(work);
+  // The last exit code is still there after the command is shown.
   const typed = COMMANDS.map(
-    (command) => `printf '\\033[32m$\\033[39m %s\\n' '${command}'; ${command}`,
+    (command) =>
+      `code=$?; printf '\\033[32m$\\033[39m %s\\n' '${command}'; (exit $code); ${command}`,
   );
   const script = join(folder, 'typed.sh');
   writeFileSync(script, `stty cols ${COLUMNS} rows 60\n${typed.join('; ')}\n`);

@@ -10,9 +10,9 @@ export const acp: Rehearsed = {
   takes_input: true,
   args: ['qwen', '--acp', ...(qwen.args ?? [])],
   differs: {
-    // The protocol has no word for them.
+    // The protocol does not report retries.
     'provider-retry': { provider_retries: 0 },
-    // The answer is an error, which has no place for tokens.
+    // The answer is an error, which has no field for tokens.
     'provider-error': { complete: false },
     // A refusal ends the turn.
     denied: {
@@ -21,7 +21,7 @@ export const acp: Rehearsed = {
       calls: [{ tool: 'Bash', status: 'denied' }],
       final_text: 'Deleting.',
     },
-    // In this mode the servers of its settings are not there yet when the prompt comes.
+    // In this mode the MCP servers of its settings are not available yet at the first prompt.
     mcp: { calls: [TOYBOX_CALL, TOYBOX_CALL] },
   },
 };

@@ -1,8 +1,8 @@
-/** What the rehearsal has to know of an agent: one file each beside this one, one entry in `index.ts`. */
+/** Facts about an agent that the rehearsal needs: one file per agent beside this one, one entry in `index.ts`. */
 import type { Package } from '../install.ts';
 import type { Expected, Scenario } from '../scenarios.ts';
 
-/** Where things lie inside the sandbox (made by `enter.sh`). */
+/** Paths inside the sandbox (created by `enter.sh`). */
 export const INSIDE = {
   project: '/mnt/tacho',
   cli: '/mnt/cli',
@@ -17,7 +17,7 @@ export const INSIDE = {
 
 export const MODEL_URL = `http://127.0.0.1:${INSIDE.model_port}`;
 
-/** The skill `greeting-style`, in the form that all agents read. */
+/** The skill `greeting-style`, in the format that all agents read. */
 export const SKILL_FILE = `---
 name: greeting-style
 description: How this project greets people.
@@ -25,7 +25,7 @@ description: How this project greets people.
 Greet with "Ahoy!".
 `;
 
-/** How the MCP server `toybox` is started. */
+/** The command of the MCP server `toybox`. */
 export const TOYBOX = {
   command: `${INSIDE.bin}/node`,
   args: [`${INSIDE.project}/rehearsal/toybox-mcp.ts`],
@@ -37,35 +37,35 @@ export interface NativeCall {
 }
 
 export interface SetUp {
-  /** Files of the work folder, beyond the scenario's. */
+  /** Files of the work folder in addition to the scenario's. */
   files: Readonly<Record<string, string>>;
   /** Arguments for the agent, after `--`. */
   args: readonly string[];
 }
 
 export interface Rehearsed {
-  /** tacho's id of it. */
+  /** The agent's id in tacho. */
   id: string;
   package: Package;
-  /** Which server dialect its model speaks. */
+  /** The server dialect that its model speaks. */
   dialect: string;
-  /** Its environment beyond HOME and PATH: where the model is, and everything that calls elsewhere switched off. */
+  /** Environment in addition to HOME and PATH: the model's address, and switches that disable all other requests. */
   env: Readonly<Record<string, string>>;
-  /** Files of its home, where the environment is not enough. */
+  /** Files in its home, if the environment is not enough. */
   home?: Readonly<Record<string, string>>;
-  /** Arguments it always needs, after `--`. */
+  /** Arguments that are always required, after `--`. */
   args?: readonly string[];
-  /** Its stdout tells of a call only when that is over: whoever interferes waits for the call's file alone. */
-  calls_told_late?: true;
-  /** It takes input while it runs. */
+  /** Its stdout reports a call only after the call's end, so an interruption waits only for the call's file. */
+  reports_calls_late?: true;
+  /** Accepts input while it runs. */
   takes_input?: true;
-  /** Settings for the whole machine, which must not be seen. */
+  /** Machine-wide settings, which must be hidden. */
   machine_settings: readonly string[];
-  /** A canonical call as this agent's model makes it. */
+  /** Converts a canonical call to this agent's native call. */
   native(call: NativeCall): NativeCall;
   setUp(need: NonNullable<Scenario['needs']>): SetUp;
-  /** Scenarios it cannot play, each with the reason. */
+  /** Scenarios that it cannot play, each with the reason. */
   without: Readonly<Record<string, string>>;
-  /** Where it rightly differs from what is expected of every agent. */
+  /** Deviations from the common expectations that are correct. */
   differs: Readonly<Record<string, Partial<Expected>>>;
 }

@@ -1,7 +1,7 @@
-/** Claude Code: talks to a scripted Anthropic API, needs no login. */
+/** Claude Code: uses a scripted Anthropic API, needs no login. */
 import { INSIDE, MODEL_URL, type Rehearsed, SKILL_FILE, TOYBOX } from './agent.ts';
 
-/** The program itself lies in an optional package per platform; the main package only looks for it. */
+/** The program is in an optional package per platform; the main package only looks for it. */
 function program(): string | null {
   if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) return null;
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
@@ -37,7 +37,7 @@ export const claude: Rehearsed = {
       : { files: {}, args: ['--mcp-config', MCP_CONFIG, '--strict-mcp-config'] },
   without: {},
   differs: {
-    // After SIGTERM it prints no end record, as it does after SIGINT: the tokens are in the session file only.
+    // After SIGTERM it prints no end record, unlike after SIGINT. The tokens are only in the session file.
     timeout: { complete: false },
   },
 };

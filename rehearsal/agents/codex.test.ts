@@ -30,7 +30,7 @@ test('reading and skills are commands, writing and editing are patches with rela
   ]);
 });
 
-test('a tool that is not known goes through as it is', () => {
+test('an unknown tool is passed through unchanged', () => {
   const call = { tool: 'other', input: { a: 1 } };
   expect(codex.native(call)).toEqual(call);
 });

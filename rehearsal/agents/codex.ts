@@ -1,7 +1,7 @@
-/** Codex CLI: talks to a scripted Responses API by a provider of its own settings, needs no login. */
+/** Codex CLI: uses a scripted Responses API as a provider in its settings, needs no login. */
 import { INSIDE, MODEL_URL, type NativeCall, type Rehearsed } from './agent.ts';
 
-/** The model is one that gets the tools themselves, not one tool that runs scripts. */
+/** The model gets the tools themselves, not one tool that runs scripts. */
 const CONFIG = `model = "gpt-5.5"
 model_provider = "scripted"
 check_for_update_on_startup = false
@@ -40,7 +40,7 @@ const MCP_ARGS = [
   ...['--config', `mcp_servers.toybox.args=["${INSIDE.project}/rehearsal/toybox-mcp.ts"]`],
 ];
 
-/** As long as the CLI waits for a command at most. */
+/** The longest time that the CLI waits for a command. */
 const COMMAND_WAIT_MS = 30_000;
 
 const run = (cmd: unknown): NativeCall => ({
@@ -89,15 +89,15 @@ export const codex: Rehearsed = {
     need === 'skill' ? { files: { [SKILL_PATH]: SKILL }, args: [] } : { files: {}, args: MCP_ARGS },
   without: {},
   differs: {
-    // The end record of a failed turn has no figures, and there are none in the session file.
+    // The end record of a failed turn has no figures, and the session file has none either.
     'provider-error': { complete: false },
-    // Commands of one answer are announced as they come to run.
+    // Commands of one answer are announced when they start.
     parallel: { any_order: true },
-    // Refusals stand in the session file only, as what the model was told.
+    // Refusals are only in the session file, as text sent to the model.
     denied: { denials: 0 },
     // There is no tool for skills: the model reads the file.
     skill: { calls: [{ tool: 'Read', status: 'ok' }] },
-    // The model has to wait for its helper by a call.
+    // The model has to wait for its helper with a call.
     subagent: {
       calls: [
         { tool: 'Task', status: 'ok' },
@@ -106,7 +106,7 @@ export const codex: Rehearsed = {
         { tool: 'Bash', status: 'error', exit_code: 4, parent: 0 },
       ],
     },
-    // SIGTERM ends it at once, without a word in either channel.
+    // SIGTERM ends it immediately, without an end in either channel.
     timeout: { complete: false },
   },
 };

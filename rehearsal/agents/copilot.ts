@@ -1,7 +1,7 @@
-/** GitHub Copilot CLI: offline, with a provider of its own, it speaks chat completions and needs no login. */
+/** GitHub Copilot CLI: works offline with a custom provider that speaks chat completions, needs no login. */
 import { INSIDE, MODEL_URL, type NativeCall, type Rehearsed, SKILL_FILE, TOYBOX } from './agent.ts';
 
-/** The program itself lies in an optional package per platform; the main package only looks for it. */
+/** The program is in an optional package per platform; the main package only looks for it. */
 function program(): string | null {
   if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) return null;
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
@@ -41,7 +41,7 @@ export const copilot: Rehearsed = {
   env: {
     COPILOT_AUTO_UPDATE: 'false',
     COPILOT_HOME: `${INSIDE.home}/.copilot`,
-    // The name decides which tools the CLI offers, and of a model it knows, how long a prompt may be.
+    // The name decides which tools the CLI offers and, for a known model, how long a prompt may be.
     COPILOT_MODEL: 'scripted',
     COPILOT_OFFLINE: 'true',
     COPILOT_PROVIDER_API_KEY: 'sk-rehearsal-000',
@@ -57,10 +57,10 @@ export const copilot: Rehearsed = {
       : { files: {}, args: ['--additional-mcp-config', MCP_CONFIG] },
   without: {},
   differs: {
-    // Tokens stand in the session file only, and a request that failed leaves none there.
+    // Tokens are only in the session file, and a failed request leaves none there.
     'provider-error': { complete: false },
-    // The session's id is in the end record only, which it prints after a signal or does not: without the id there is
-    // no session file, and no tokens.
+    // The session's id is only in the end record, which may be missing after a signal. Without the id there is no
+    // session file, and there are no tokens.
     interrupt: { usage: false, complete: false, session: false },
     timeout: { usage: false, complete: false, session: false },
     kill: { session: false },

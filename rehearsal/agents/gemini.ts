@@ -1,4 +1,4 @@
-/** Gemini CLI: talks to a scripted Gemini API with a key that is none. */
+/** Gemini CLI: uses a scripted Gemini API with a fake key. */
 import { INSIDE, MODEL_URL, type NativeCall, type Rehearsed } from './agent.ts';
 
 const SKILL = `---
@@ -17,7 +17,7 @@ const MCP_SETTINGS = JSON.stringify({
   },
 });
 
-/** A sub-agent of one's own ends with a text; those of the CLI with values of their own shape. */
+/** A custom sub-agent ends with a text. The CLI's own sub-agents end with values in their own format. */
 const HELPER = `---
 name: helper
 description: Looks at files.
@@ -53,7 +53,7 @@ export const gemini: Rehearsed = {
   env: {
     GOOGLE_GEMINI_BASE_URL: MODEL_URL,
     GEMINI_API_KEY: 'rehearsal-000',
-    // Without one it first asks a smaller model which to take.
+    // Without a model it first asks a smaller model which one to use.
     GEMINI_MODEL: 'gemini-2.5-pro',
     GEMINI_TELEMETRY_ENABLED: 'false',
     NO_BROWSER: '1',
@@ -67,16 +67,16 @@ export const gemini: Rehearsed = {
       : { files: { '.gemini/settings.json': MCP_SETTINGS }, args: [] },
   without: {},
   differs: {
-    // Neither stdout nor the session file tells of retries.
+    // Neither stdout nor the session file reports retries.
     'provider-retry': { provider_retries: 0 },
-    // It does not offer its model the tools that would need a yes: their calls are of unknown tools.
+    // It does not offer its model tools that would need approval: calls to them are calls to unknown tools.
     denied: {
       calls: [
         { tool: 'Bash', status: 'error' },
         { tool: 'Write', status: 'error' },
       ],
     },
-    // A sub-agent ends by a call.
+    // A sub-agent ends with a call.
     subagent: {
       calls: [
         { tool: 'Task', status: 'ok' },
@@ -85,8 +85,8 @@ export const gemini: Rehearsed = {
         { tool: 'complete_task', status: 'ok', parent: 0 },
       ],
     },
-    // Cut short it prints no end record, where the tokens would stand; in the session file, which has no calls that
-    // are still running, the run looks as if it had ended with the text before the call.
+    // When interrupted it prints no end record, which would have the tokens. The session file has no running calls, so
+    // the run seems to have ended with the text before the call.
     interrupt: { usage: false, complete: false },
     timeout: { usage: false, complete: false },
   },

@@ -32,7 +32,7 @@ test.each([copilot, opencode, qwen, pi])(
   },
 );
 
-test('what a tool is told stands in its own fields', () => {
+test('the input of a tool is in its native fields', () => {
   const file_path = '{{WORK}}/a.txt';
   const calls = [
     { tool: 'Read', input: { file_path } },

@@ -1,9 +1,9 @@
-/** OpenCode: a provider of its own in its configuration speaks chat completions. */
+/** OpenCode: a custom provider in its configuration speaks chat completions. */
 import { INSIDE, MODEL_URL, type NativeCall, type Rehearsed, SKILL_FILE, TOYBOX } from './agent.ts';
 
 const HAS_BUILD = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 
-/** The program itself lies in an optional package per platform; the main package only looks for it. */
+/** The program is in an optional package per platform; the main package only looks for it. */
 function program(): string | null {
   if (!HAS_BUILD) return null;
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
@@ -11,7 +11,7 @@ function program(): string | null {
   return `node_modules/opencode-linux-${process.arch}${libc}/bin/opencode`;
 }
 
-/** It would fetch ripgrep when it first looks for files, as it does for a skill. */
+/** It would download ripgrep at its first file search, which a skill also triggers. */
 const RIPGREP = { name: `@vscode/ripgrep-linux-${process.arch}`, version: '1.18.0' };
 
 const CONFIG = JSON.stringify({
@@ -20,7 +20,7 @@ const CONFIG = JSON.stringify({
   enabled_providers: ['rehearsal'],
   model: 'rehearsal/scripted',
   small_model: 'rehearsal/scripted',
-  // What is asked for is refused where nobody answers; by itself it asks for nothing within the work folder.
+  // Permission requests are refused if nobody answers. By default it asks for nothing within the work folder.
   permission: { bash: 'ask', edit: 'ask' },
   provider: {
     rehearsal: {
@@ -72,7 +72,7 @@ export const opencode: Rehearsed = {
     PATH: `${INSIDE.bin}:${INSIDE.cli}/node_modules/${RIPGREP.name}/bin:/usr/local/bin:/usr/bin:/bin`,
   },
   home: { '.config/opencode/opencode.json': CONFIG },
-  calls_told_late: true,
+  reports_calls_late: true,
   machine_settings: ['/etc/opencode'],
   native: ({ tool, input }) =>
     NATIVE[tool]?.(input) ?? { tool: tool.replace(/^mcp__(\w+?)__/, '$1_'), input },
@@ -82,18 +82,18 @@ export const opencode: Rehearsed = {
       : { files: { 'opencode.json': MCP_CONFIG }, args: [] },
   without: {},
   differs: {
-    // Neither channel tells of requests that were tried again.
+    // Neither channel reports retried requests.
     'provider-retry': { provider_retries: 0 },
-    // Calls are told as they end.
+    // Calls are reported when they end.
     parallel: { any_order: true },
-    // What was asked for and refused, as nobody could answer, ends the run there.
+    // A permission request that nobody answers is refused and ends the run.
     denied: {
       exit: 4,
       exit_reason: 'denied',
       calls: [{ tool: 'Bash', status: 'denied' }],
       final_text: 'Deleting.',
     },
-    // A signal ends it at once: the call stands in its database as running, and nothing tells what the turn cost.
+    // A signal ends it immediately: the call is stored as running, and no cost of the turn is reported.
     interrupt: { usage: false, complete: false },
     timeout: { usage: false, complete: false },
   },

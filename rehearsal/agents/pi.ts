@@ -1,4 +1,4 @@
-/** Pi: a provider of its own in `models.json` speaks chat completions. */
+/** Pi: a custom provider in `models.json` speaks chat completions. */
 import { MODEL_URL, type NativeCall, type Rehearsed, SKILL_FILE } from './agent.ts';
 
 const MODELS = JSON.stringify({
@@ -38,7 +38,7 @@ const NATIVE: Readonly<Record<string, (input: NativeCall['input']) => NativeCall
 
 export const pi: Rehearsed = {
   id: 'pi',
-  // The newest that npm can install: those from 1.0 on need packages that are not published.
+  // The newest version that npm can install: versions from 1.0 on need unpublished packages.
   package: {
     name: '@earendil-works/pi-coding-agent',
     version: '0.87.1',
@@ -52,13 +52,13 @@ export const pi: Rehearsed = {
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: () => ({ files: { '.pi/skills/greeting-style/SKILL.md': SKILL_FILE }, args: [] }),
   without: {
-    denied: 'asks nobody: every tool may always run',
+    denied: 'has no permissions: every tool may always run',
     mcp: 'this version has no MCP',
-    subagent: 'has none of its own',
+    subagent: 'has no sub-agents',
   },
   differs: {
     skill: { calls: [{ tool: 'Read', status: 'ok' }] },
-    // A signal ends it with no end record.
+    // A signal ends it without an end record.
     interrupt: { complete: false },
     timeout: { complete: false },
   },

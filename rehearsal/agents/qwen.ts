@@ -3,7 +3,7 @@ import { MODEL_URL, type NativeCall, type Rehearsed, SKILL_FILE, TOYBOX } from '
 
 const SETTINGS = JSON.stringify({
   general: { disableAutoUpdate: true, enableAutoUpdate: false },
-  // Its own agents, which look for something to remember, would take turns of the script.
+  // Its own agents, which look for something to remember, would use up turns of the script.
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
   model: { generationConfig: { contextWindowSize: 2_000_000 } },
   privacy: { usageStatisticsEnabled: false },
@@ -48,7 +48,7 @@ export const qwen: Rehearsed = {
       : { files: { '.qwen/settings.json': MCP_SETTINGS }, args: [] },
   without: {},
   differs: {
-    // Neither channel tells of requests that were tried again.
+    // Neither channel reports retried requests.
     'provider-retry': { provider_retries: 0 },
     // After a signal it prints no end record.
     interrupt: { complete: false },

@@ -1,15 +1,15 @@
-/** The Anthropic Messages API, as far as a CLI needs it: streamed and whole answers, errors, token counts. */
+/** The Anthropic Messages API, as far as a CLI needs it: streamed and complete answers, errors, token counts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Asked,
   type Dialect,
   halves,
+  type Output,
+  outputsIn,
   type ProviderFailure,
   type Reader,
   type Reply,
-  type Said,
   type Step,
-  saidIn,
 } from './scenario.ts';
 
 interface Message {
@@ -27,7 +27,7 @@ type Block =
   | { type: 'thinking'; thinking: string; signature: string }
   | { type: 'tool_use'; id: string; name: string; input: Record<string, unknown> };
 
-/** A request with fewer tools is no turn of the agent but a side errand (a title, a quota check). */
+/** A request with fewer tools is not a turn of the agent but a side request (a title, a quota check). */
 const AGENT_TOOLS_MIN = 2;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -81,7 +81,7 @@ function failure(error: ProviderFailure, reader: Reader): Answer {
 }
 
 function answer(request: MessagesRequest, steps: readonly Step[], reader: Reader): Answer {
-  const said = saidIn(steps);
+  const said = outputsIn(steps);
   const message = {
     id: reader.id('msg'),
     type: 'message',
@@ -108,7 +108,7 @@ function answer(request: MessagesRequest, steps: readonly Step[], reader: Reader
   };
 }
 
-function blockOf(step: Said, reader: Reader): Block {
+function blockOf(step: Output, reader: Reader): Block {
   if ('text' in step) return { type: 'text', text: step.text };
   if ('thinking' in step) {
     return { type: 'thinking', thinking: step.thinking, signature: 'c2NyaXB0ZWQ=' };

@@ -48,7 +48,7 @@ const CALL = {
   thoughtSignature: 'c2NyaXB0ZWQ=',
 };
 
-test('a streamed answer comes in pieces and ends with the tokens', async () => {
+test('a streamed answer is sent in pieces and ends with the tokens', async () => {
   const { body, ...reply } = gemini(asks('hi', 'streamGenerateContent'), readerOf(SCRIPT));
   expect(reply).toEqual({
     status: 200,
@@ -67,13 +67,13 @@ test('a streamed answer comes in pieces and ends with the tokens', async () => {
   ]);
 });
 
-test('a whole answer holds every part', () => {
+test('a complete answer has every part', () => {
   const { body } = gemini(asks('hi', 'generateContent'), readerOf(SCRIPT));
   const parts = [{ text: 'Hm.', thought: true }, { text: 'Grüße 🚀' }, CALL];
   expect(JSON.parse(body as string)).toEqual(chunk(parts, ...END));
 });
 
-test('a failure is told in the words of the API, with its headers', () => {
+test('a failure has the format and headers of the API', () => {
   const reader = readerOf(SCRIPT);
   reader.take('');
   expect(gemini(asks('hi', 'streamGenerateContent'), reader)).toEqual({
@@ -85,7 +85,7 @@ test('a failure is told in the words of the API, with its headers', () => {
   });
 });
 
-test('a sub-agent says its last word by a call', () => {
+test('a sub-agent ends with a call', () => {
   const more = { tools: declares('read_file', 'complete_task') };
   const { body, note } = gemini(asks('SUBTASK', 'generateContent', more), readerOf(SCRIPT));
   expect([note, JSON.parse(body as string).candidates[0].content.parts]).toEqual([
@@ -99,7 +99,7 @@ test('a sub-agent says its last word by a call', () => {
   ]);
 });
 
-test('a side errand takes no turn of the script, and there are no other routes', () => {
+test('a side request takes no turn of the script, and other routes do not exist', () => {
   const reader = readerOf(SCRIPT);
   const notes = [
     gemini(asks('which model?', 'generateContent', { tools: [] }), reader),

@@ -1,15 +1,15 @@
-/** The Gemini API, as far as a CLI needs it: streamed and whole answers, errors, token counts. */
+/** The Gemini API, as far as a CLI needs it: streamed and complete answers, errors, token counts. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Asked,
   type Dialect,
   halves,
+  type Output,
+  outputsIn,
   type ProviderFailure,
   type Reader,
   type Reply,
-  type Said,
   type Step,
-  saidIn,
   type Turn,
 } from './scenario.ts';
 
@@ -29,7 +29,7 @@ type Answer = Omit<Reply, 'note' | 'user_texts'>;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const ROUTE = /\/models\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/;
-/** A sub-agent ends by calling this tool, which only sub-agents have, never by saying something. */
+/** A sub-agent always ends by calling this tool, which only sub-agents have, never with a text. */
 const LAST_WORD = 'complete_task';
 
 export const gemini: Dialect = (asked, reader) => {
@@ -52,7 +52,7 @@ function generate(asked: Asked, speaker: Speaker): Reply {
   const user_texts = userTexts(request);
   const tools = toolNames(request);
   const { responseSchema, responseJsonSchema } = request.generationConfig ?? {};
-  // No turn of the agent: which model is to be used, a title, a summary.
+  // Not a turn of the agent: model selection, a title, a summary.
   if (tools.length === 0 || responseSchema || responseJsonSchema) {
     return { ...answer(request, [{ text: '{}' }], speaker), note: 'side errand', user_texts };
   }
@@ -98,19 +98,19 @@ function failure({ status, headers, body }: ProviderFailure): Answer {
 
 function answer(request: GenerateRequest, steps: readonly Step[], speaker: Speaker): Answer {
   const { model, reader, streams } = speaker;
-  const end = { usageMetadata: usageOf(request, saidIn(steps)), finishReason: 'STOP' };
+  const end = { usageMetadata: usageOf(request, outputsIn(steps)), finishReason: 'STOP' };
   const chunk = chunker(model, reader.id('resp'));
   if (streams) {
     const body = streamed({ steps, reader, end, chunk });
     return { status: 200, headers: { 'content-type': 'text/event-stream' }, body };
   }
-  const parts = saidIn(steps).map((step) => partOf(step, reader));
+  const parts = outputsIn(steps).map((step) => partOf(step, reader));
   return { status: 200, headers: JSON_TYPE, body: JSON.stringify(chunk(parts, end)) };
 }
 
-/** Thoughts are no part of the candidates' tokens, cached ones are part of the prompt's. */
-function usageOf(request: GenerateRequest, said: readonly Said[]): Record<string, number> {
-  const count = (some: readonly Said[]) =>
+/** Tokens of thoughts are not part of the candidates' tokens; cached ones are part of the prompt's. */
+function usageOf(request: GenerateRequest, said: readonly Output[]): Record<string, number> {
+  const count = (some: readonly Output[]) =>
     some.reduce((sum, step) => sum + Math.ceil(JSON.stringify(step).length / 4), 0);
   const promptTokenCount = 1000 + 10 * (request.contents?.length ?? 0);
   const thoughtsTokenCount = count(said.filter((step) => 'thinking' in step));
@@ -138,7 +138,7 @@ function chunker(modelVersion: string, responseId: string): Chunker {
   };
 }
 
-function partOf(step: Said, reader: Reader): Part {
+function partOf(step: Output, reader: Reader): Part {
   if ('text' in step) return { text: step.text };
   if ('thinking' in step) return { text: step.thinking, thought: true };
   const functionCall = { id: reader.id('fc'), name: step.tool, args: step.input };

@@ -1,7 +1,7 @@
 /**
  * The scripted model: `node rehearsal/server/main.ts DIALECT PORT SCRIPT.json LOG.jsonl READY`.
- * Listens on loopback only; the file READY appears when it does. The log has one line per request, without the
- * bodies, which carry vendors' prompts.
+ * Listens on loopback only and creates the file READY when it does. The log has one line per request, without the
+ * bodies, which contain vendors' prompts.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
 import { type Dialect, type Reader, type Reply, readerOf, type Script } from './scenario.ts';
 
-/** One file a dialect, one entry here. */
+/** One file per dialect, one entry here. */
 const DIALECTS: Readonly<Record<string, Dialect>> = {
   anthropic,
   gemini,
@@ -20,7 +20,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   'openai-responses': openaiResponses,
 };
 
-/** A CLI's request carries its whole conversation; a rehearsal's is far smaller than this. */
+/** A CLI's request contains its whole conversation; a rehearsal's is far smaller than this. */
 const REQUEST_BYTES_MAX = 64 * 1024 * 1024;
 
 /** One line of the log. */

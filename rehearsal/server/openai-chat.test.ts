@@ -37,7 +37,7 @@ async function dataOf(body: AsyncIterable<string> | string): Promise<unknown[]> 
   return events;
 }
 
-test('a whole answer holds thoughts, text and calls, and says why it stopped', () => {
+test('a complete answer has thoughts, text, calls and a stop reason', () => {
   const reply = openaiChat(asks('hi'), readerOf(SCRIPT));
   expect({ ...reply, body: JSON.parse(reply.body as string) }).toEqual({
     status: 200,
@@ -75,7 +75,7 @@ test('a whole answer holds thoughts, text and calls, and says why it stopped', (
   });
 });
 
-test('a streamed answer comes in pieces, its tokens last', async () => {
+test('a streamed answer is sent in pieces, with the tokens last', async () => {
   const { body } = openaiChat(asks('hi', { stream: true }), readerOf(SCRIPT));
   const piece = (delta: object, finish_reason: string | null = null) => ({
     ...HEAD,
@@ -125,7 +125,7 @@ test('a failure of the provider has its status, its headers and an error in the 
   });
 });
 
-test('a side errand, the list of models and an unknown route take no turn of the script', () => {
+test('a side request, the list of models and an unknown route take no turn of the script', () => {
   const reader = readerOf(SCRIPT);
   const notes = [
     asks('title?', { tools: [] }),
@@ -143,7 +143,7 @@ test('a side errand, the list of models and an unknown route take no turn of the
   expect(reader.take('hello').index).toBe(0);
 });
 
-test('what a CLI puts around the prompt is no part of it', () => {
+test('elements that a CLI adds around the prompt are not part of it', () => {
   const seen = (content: unknown) =>
     openaiChat(asks('', { messages: [{ role: 'user', content }] }), readerOf(SCRIPT)).user_texts;
   expect(seen('<now>\n2026\n</now>\n\n<os>x</os>\nDo <b>it</b>\n\nnow')).toEqual([

@@ -1,15 +1,15 @@
-/** OpenAI's chat completions API, as far as a CLI needs it: streamed and whole answers, errors, the list of models. */
+/** OpenAI's chat completions API, as far as a CLI needs it: streamed and complete answers, errors, the model list. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Asked,
   type Dialect,
   halves,
+  type Output,
+  outputsIn,
   type ProviderFailure,
   type Reader,
   type Reply,
-  type Said,
   type Step,
-  saidIn,
 } from './scenario.ts';
 
 interface Message {
@@ -25,7 +25,7 @@ interface ChatRequest {
 type Delta = Record<string, unknown>;
 type Answer = Omit<Reply, 'note' | 'user_texts'>;
 
-/** A request with fewer tools is no turn of the agent but a side errand (a title, a summary). */
+/** A request with fewer tools is not a turn of the agent but a side request (a title, a summary). */
 const AGENT_TOOLS_MIN = 2;
 const JSON_TYPE = { 'content-type': 'application/json' };
 /** The same in every rehearsal: 2025-01-01. */
@@ -65,8 +65,8 @@ function userTexts(request: ChatRequest): string[] {
 }
 
 /**
- * Some CLIs put what they add, such as the time, into elements before and after the prompt, in the same text; some end
- * it with line breaks.
+ * Some CLIs add elements such as the time before and after the prompt, in the same text; some end it with
+ * line breaks.
  */
 function withoutWrapping(text: string): string {
   const before = /^(?:\s*<(\w+)>(?:(?!<\/\1>).)*<\/\1>\n+)+/s.exec(text)?.[0] ?? '';
@@ -94,7 +94,7 @@ function failure(error: ProviderFailure, reader: Reader): Answer {
 }
 
 function answer(request: ChatRequest, steps: readonly Step[], reader: Reader): Answer {
-  const said = saidIn(steps);
+  const said = outputsIn(steps);
   const head = { id: reader.id('chatcmpl'), created: CREATED_S, model: request.model ?? '' };
   const usage = usageOf(request, said);
   const finish_reason = said.some((step) => 'tool' in step) ? 'tool_calls' : 'stop';
@@ -111,8 +111,8 @@ function answer(request: ChatRequest, steps: readonly Step[], reader: Reader): A
   };
 }
 
-function usageOf(request: ChatRequest, said: readonly Said[]) {
-  const tokens = (steps: readonly Said[]) =>
+function usageOf(request: ChatRequest, said: readonly Output[]) {
+  const tokens = (steps: readonly Output[]) =>
     steps.reduce((sum, step) => sum + Math.ceil(JSON.stringify(step).length / 4), 0);
   const prompt_tokens = 1000 + 10 * (request.messages?.length ?? 0);
   const completion_tokens = tokens(said);
@@ -126,7 +126,7 @@ function usageOf(request: ChatRequest, said: readonly Said[]) {
   };
 }
 
-function wholeMessage(said: readonly Said[], reader: Reader): Delta {
+function wholeMessage(said: readonly Output[], reader: Reader): Delta {
   const text = said.map((step) => ('text' in step ? step.text : '')).join('');
   const thinking = said.map((step) => ('thinking' in step ? step.thinking : '')).join('');
   const tool_calls = said.flatMap((step) =>
@@ -167,7 +167,7 @@ async function* streamed(said: {
   yield 'data: [DONE]\n\n';
 }
 
-function deltasOf(step: Said, index: number, reader: Reader): Delta[] {
+function deltasOf(step: Output, index: number, reader: Reader): Delta[] {
   if ('text' in step) return halves(step.text).map((content) => ({ content }));
   if ('thinking' in step) {
     return halves(step.thinking).map((reasoning_content) => ({ reasoning_content }));

@@ -27,7 +27,7 @@ async function eventsOf(body: AsyncIterable<string> | string): Promise<Record<st
   return events;
 }
 
-test('a streamed answer tells each item empty, in pieces and whole, then all and the tokens', async () => {
+test('a streamed answer has each item empty, in pieces and whole, then all items and the tokens', async () => {
   const { body, ...reply } = openaiResponses(asks(PROMPT), readerOf(SCRIPT));
   expect(reply).toEqual({
     status: 200,
@@ -94,7 +94,7 @@ test('a streamed answer tells each item empty, in pieces and whole, then all and
   });
 });
 
-test('who has just started a helper waits for it before the script goes on', async () => {
+test('after starting a helper, the model waits for it before the script continues', async () => {
   const reader = readerOf(SCRIPT);
   const started = { type: 'function_call_output', output: '{"agent_id":"a1","nickname":"n"}' };
   const { body, note } = openaiResponses(asks(PROMPT, started), reader);
@@ -114,7 +114,7 @@ test('who has just started a helper waits for it before the script goes on', asy
   expect(reader.take('hi').index).toBe(0);
 });
 
-test('a failure is told in the words of the API; there are no models and no other routes', () => {
+test('a failure has the format of the API; models and other routes do not exist', () => {
   const reader = readerOf(SCRIPT);
   reader.take('');
   expect(openaiResponses(asks(PROMPT), reader)).toEqual({

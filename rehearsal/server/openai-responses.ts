@@ -4,12 +4,12 @@ import {
   type Asked,
   type Dialect,
   halves,
+  type Output,
+  outputsIn,
   type ProviderFailure,
   type Reader,
   type Reply,
-  type Said,
   type Step,
-  saidIn,
 } from './scenario.ts';
 
 interface InputItem {
@@ -23,7 +23,7 @@ interface ResponsesRequest {
   tools?: { type?: string; name?: string }[];
   input?: InputItem[];
 }
-/** One thing of the answer: what it is before and after its pieces, and the pieces. */
+/** An item of the answer: its form before and after its pieces, and the pieces. */
 interface Item {
   whole: Record<string, unknown>;
   empty: Record<string, unknown>;
@@ -32,7 +32,7 @@ interface Item {
 }
 type Answer = Omit<Reply, 'note' | 'user_texts'>;
 
-/** A sub-agent works beside its parent: who wants its answer has to wait for it, under an id that only the run makes. */
+/** A sub-agent works beside its parent. The parent waits for its answer by an id that only the run creates. */
 const WAIT = 'multi_agent_v1/wait_agent';
 const WAIT_MS = 30_000;
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -67,7 +67,7 @@ function userTexts({ input }: ResponsesRequest): string[] {
   });
 }
 
-/** The id of a sub-agent, where its start is the last thing that happened. */
+/** The id of a sub-agent, if its start was the last event. */
 function startedHelper({ input }: ResponsesRequest): string | null {
   const { type, output } = input?.at(-1) ?? {};
   if (type !== 'function_call_output') return null;
@@ -115,7 +115,7 @@ async function* streamed(
     yield* itemEvents(item, output.length);
     output.push(item.whole);
   }
-  const usage = usageOf(request, saidIn(steps));
+  const usage = usageOf(request, outputsIn(steps));
   yield sse('response.completed', {
     response: { ...response, status: 'completed', output, usage },
   });
@@ -129,7 +129,7 @@ function* itemEvents({ whole, empty, delta_type, pieces }: Item, index: number):
   yield sse('response.output_item.done', { ...place, item: whole });
 }
 
-function itemOf(step: Said, request: ResponsesRequest, reader: Reader): Item {
+function itemOf(step: Output, request: ResponsesRequest, reader: Reader): Item {
   if ('tool' in step) return callOf(step, request, reader);
   if ('thinking' in step) {
     const summary = [{ type: 'summary_text', text: step.thinking }];
@@ -153,7 +153,7 @@ function itemOf(step: Said, request: ResponsesRequest, reader: Reader): Item {
 
 /** `namespace/name`, or `name`. A tool that the request declares as a custom one gets the text `input.input`. */
 function callOf(
-  { tool, input }: Extract<Said, { tool: string }>,
+  { tool, input }: Extract<Output, { tool: string }>,
   { tools }: ResponsesRequest,
   reader: Reader,
 ): Item {
@@ -177,9 +177,9 @@ function callOf(
   };
 }
 
-/** Cached tokens are part of the input's, those of thoughts part of the output's. */
-function usageOf({ input }: ResponsesRequest, all: readonly Said[]): object {
-  const count = (some: readonly Said[]) =>
+/** Cached tokens are part of the input's tokens, tokens of thoughts part of the output's. */
+function usageOf({ input }: ResponsesRequest, all: readonly Output[]): object {
+  const count = (some: readonly Output[]) =>
     some.reduce((sum, step) => sum + Math.ceil(JSON.stringify(step).length / 4), 0);
   const input_tokens = 1000 + 10 * (input?.length ?? 0);
   const output_tokens = count(all);

@@ -1,12 +1,12 @@
-/** What a scripted model says, independent of any wire dialect, and who reads along in it. */
+/** The script of a model, independent of any wire dialect, and the reader that steps through it. */
 
-/** Something the model says. */
-export type Said =
+/** An output of the model. */
+export type Output =
   | { text: string }
   | { thinking: string }
   | { tool: string; input: Record<string, unknown> };
-/** Something it says, or a pause in between. */
-export type Step = Said | { sleep_ms: number };
+/** An output, or a pause. */
+export type Step = Output | { sleep_ms: number };
 
 export interface ProviderFailure {
   status: number;
@@ -19,9 +19,9 @@ export type Turn = readonly Step[] | { error: ProviderFailure };
 
 export interface Script {
   turns: readonly Turn[];
-  /** Conversations of sub-agents: the first whose `match` stands in the user's text has its own turns. */
+  /** Conversations of sub-agents. The first with a `match` in the user's text has its own turns. */
   agents?: readonly { match: string; turns: readonly Turn[] }[];
-  /** When the turns are used up, the last is said again; else a harmless text. */
+  /** After the last turn, repeat it; otherwise a harmless text. */
   repeat_last?: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface Reader {
   id(prefix: string): string;
 }
 
-/** One request to the server, as a dialect sees it. */
+/** One request to the server, as seen by a dialect. */
 export interface Asked {
   method: string;
   path: string;
@@ -49,13 +49,13 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: AsyncIterable<string> | string;
-  /** What the log says of it: the queue and turn that were taken, or why none was. */
+  /** The note in the log: the queue and turn that were taken, or why none was. */
   note: string;
-  /** The user's texts in the request, so that a prompt can be seen to have arrived whole. */
+  /** The user's texts in the request, to check that the prompt arrived whole. */
   user_texts: readonly string[];
 }
 
-/** How one provider's API is spoken; pure apart from the reader and the sleeping. */
+/** Implements one provider's API. Pure apart from the reader and the sleeping. */
 export type Dialect = (asked: Asked, reader: Reader) => Reply;
 
 export const EXHAUSTED: Turn = [{ text: 'The script has ended.' }];
@@ -82,11 +82,11 @@ export function readerOf(script: Script): Reader {
 }
 
 /** `steps` without the pauses. */
-export function saidIn(steps: readonly Step[]): Said[] {
-  return steps.filter((step): step is Said => !('sleep_ms' in step));
+export function outputsIn(steps: readonly Step[]): Output[] {
+  return steps.filter((step): step is Output => !('sleep_ms' in step));
 }
 
-/** Two pieces, so that a CLI has to put them together; never through a surrogate pair. */
+/** Two pieces that a CLI has to join; never splits a surrogate pair. */
 export function halves(text: string): string[] {
   const characters = [...text];
   const middle = Math.ceil(characters.length / 2);
@@ -95,7 +95,7 @@ export function halves(text: string): string[] {
     .filter((piece) => piece !== '');
 }
 
-/** Every string in `value` with `{{NAME}}` replaced. */
+/** Replaces `{{NAME}}` in every string of `value`. */
 export function fill<T>(value: T, names: Readonly<Record<string, string>>): T {
   if (typeof value === 'string') {
     return value.replace(/\{\{(\w+)\}\}/g, (all, name: string) => names[name] ?? all) as T;

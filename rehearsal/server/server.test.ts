@@ -38,13 +38,13 @@ test('each conversation has its own queue, and ids count up', () => {
   ]);
 });
 
-test('the last turn is said again only where the script says so', () => {
+test('the last turn is repeated only if the script says so', () => {
   const last = [{ text: 'again' }];
   const reader = readerOf({ turns: [last], repeat_last: true });
   expect([reader.take('').turn, reader.take('').turn]).toEqual([last, last]);
 });
 
-test('names in a script are filled in, others stay', () => {
+test('known names in a script are filled in, others stay', () => {
   expect(fill({ a: ['{{WORK}}/x', '{{NONE}}'], b: 1, c: null }, { WORK: '/w' })).toEqual({
     a: ['/w/x', '{{NONE}}'],
     b: 1,
@@ -52,7 +52,7 @@ test('names in a script are filled in, others stay', () => {
   });
 });
 
-test('a whole answer holds every block and says why it stopped', () => {
+test('a complete answer has every block and a stop reason', () => {
   const reply = anthropic(
     { method: 'POST', path: '/v1/messages', body: asks('hi') },
     readerOf(SCRIPT),
@@ -84,7 +84,7 @@ test('a whole answer holds every block and says why it stopped', () => {
   });
 });
 
-test('a side errand takes no turn of the script', () => {
+test('a side request takes no turn of the script', () => {
   const reader = readerOf(SCRIPT);
   const errand = { method: 'POST', path: '/v1/messages', body: asks('title?', { tools: [] }) };
   expect(anthropic(errand, reader).note).toBe('side errand');

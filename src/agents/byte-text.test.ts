@@ -1,4 +1,4 @@
-/** Each place that looks into a text decides the same for byte text (lib/byte-text). */
+/** Every place that inspects a text decides the same for byte text (lib/byte-text). */
 import { afterEach, expect, test } from 'vitest';
 import { cutProblem, problem } from '../capture/decode.ts';
 import { RecentMap } from '../lib/bounded.ts';
@@ -12,7 +12,7 @@ import { endedBy } from './codex/answers.ts';
 import { changesOfPatch } from './codex/patch.ts';
 import { commandOfLine } from './codex/shell-line.ts';
 import { filesChanged, patchInput } from './copilot/files.ts';
-import { shownEnd, toldEnd } from './gemini/calls.ts';
+import { reportedEnd, shownEnd } from './gemini/calls.ts';
 import { failureOf } from './kit/failures.ts';
 import { resultOf } from './opencode/results.ts';
 import { namesOf } from './opencode/tools.ts';
@@ -94,8 +94,8 @@ const SAME: Record<string, [(given: never) => unknown, ...unknown[]]> = {
     'Command terminated by signal: à\u00a0',
     'Command terminated by signal: \u3000',
   ],
-  toldEnd: [
-    (text: string) => toldEnd(SHELL, text),
+  reportedEnd: [
+    (text: string) => reportedEnd(SHELL, text),
     `x\nBackground PIDs: ${long(1500)}\nExit Code: 3`,
     `${long(2000)}\nExit Code: 3\nBackground PIDs: ${long(4000)}`,
     'x\nExit Code: 3\nProcess Group PGID: 1\u3000',
@@ -144,7 +144,7 @@ for (const [name, [decide, ...texts]] of Object.entries(SAME))
     expect(fromByteText(decide(toByteText(text) as never))).toEqual(wanted);
   });
 
-test('the skill of a path, whose length counts in characters', () => {
+test('the skill in a path is found by its length in characters', () => {
   for (const path of [`/${long(2000)}/skills/你/SKILL.md`, `/${long(4096)}/skills/你/SKILL.md`])
     expect(fromByteText(skillOfPath(toByteText(path), true))).toBe(skillOfPath(path));
 });

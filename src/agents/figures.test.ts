@@ -1,4 +1,4 @@
-/** Figures and times that cannot be true are unknown, and reported: every field of every agent that a reader of lib/foreign reads. */
+/** Impossible figures and times are unknown and reported: every field of every agent that lib/foreign reads. */
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { decodeEnd, decodeLine } from '../capture/decode.ts';
@@ -12,7 +12,7 @@ const TIME = Date.UTC(2026, 0, 1);
 interface Reader {
   refused: readonly unknown[];
   taken: readonly number[];
-  /** Values that are read as something else, without a problem. */
+  /** Values that are converted without a problem. */
   read?: readonly [unknown, number | null][];
 }
 const READERS: Record<string, Reader> = {
@@ -31,9 +31,9 @@ const READERS: Record<string, Reader> = {
     refused: [...IMPOSSIBLE, -1, TIME + 0.5, 9e15, 8.64e15, 'soon', '+275760-09-13T00:00:00.000Z'],
     taken: [TIME],
   },
-  /** The same where only a number is taken for a time. */
+  /** Like `time`, but only a number is read as a time. */
   ms: { refused: [1e300, -1e300, -1, TIME + 0.5, 9e15, 8.64e15], taken: [TIME] },
-  /** A time that is a name too. */
+  /** A time that is also part of a name. */
   begin: { refused: [...IMPOSSIBLE, -1, TIME + 0.5], taken: [TIME] },
 };
 
@@ -54,8 +54,8 @@ const SHELL_CALLS = [
 const TELEMETRY = '{"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":';
 
 /**
- * Reader, kind of draft, its field, then the lines: `@` is the figure, `@@` the figure in JSON within a text. After `=`:
- * what the field is when the figure is unknown; the field is not the figure itself then.
+ * Reader, kind of draft, its field, then the lines: `@` is the figure, `@@` the figure in JSON within a text.
+ * After `=`: the field's value when the figure is unknown, for a field that is not the figure itself.
  */
 const ROWS: Record<string, readonly string[]> = {
   'claude stdout': [
@@ -249,16 +249,16 @@ async function readAs(who: string, row: string, figure: unknown) {
   const context = { channel: 'stdout' as const, terminated: true, invalid_utf8: false };
   for (const line of lines) decodeLine(line, decoder, context, out);
   decodeEnd(decoder, out);
-  const told = out.findLast((draft) => draft.kind === kind);
+  const last = out.findLast((draft) => draft.kind === kind);
   const codes = out.flatMap((one) => (one.kind === 'problem' ? [one.data.code] : []));
-  return [figureIn(told, path) ?? null, codes.filter((code) => code === 'figure_invalid').length];
+  return [figureIn(last, path) ?? null, codes.filter((code) => code === 'figure_invalid').length];
 }
 
 describe.for(Object.keys(ROWS))('%s', (who) => {
   for (const row of ROWS[who] ?? []) {
     const [reader = '', ...field] = row.split(' ', 3);
     const { refused, taken, read = [] } = READERS[reader] as Reader;
-    verifies('AG-2', `what cannot be is unknown, and reported: ${field.join(' ')}`, async () => {
+    verifies('AG-2', `an impossible value is a problem: ${field.join(' ')}`, async () => {
       const [, otherwise] = field.at(-1)?.split('=') ?? [];
       const isFigure = otherwise === undefined;
       for (const [given, figure] of [...taken.map((figure) => [figure, figure]), ...read])
@@ -273,7 +273,7 @@ describe.for(Object.keys(ROWS))('%s', (who) => {
   }
 });
 
-/** Records with a time, as session files are put in order and searched by. */
+/** Records with a time, by which session files are ordered and searched. */
 const TIMES: Record<string, readonly string[]> = {
   claude: ['{"timestamp":@}'],
   codex: ['{"timestamp":@}'],
@@ -285,7 +285,7 @@ const TIMES: Record<string, readonly string[]> = {
   demo: ['{"at":@}'],
 };
 
-test.for(Object.keys(TIMES))('%s session: an impossible time is none', async (id) => {
+test.for(Object.keys(TIMES))('%s session: an impossible time is unknown', async (id) => {
   const session = (await findAgent(id))?.session;
   const { refused, taken } = READERS.time as Reader;
   for (const text of TIMES[id] ?? []) {

@@ -1,4 +1,4 @@
-/** The only list of agents. An agent's code is loaded when it is asked for. */
+/** The only list of agents. An agent's code is loaded on demand. */
 import { own } from '../lib/own.ts';
 import type { Agent } from '../model/agent.ts';
 

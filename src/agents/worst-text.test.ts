@@ -1,22 +1,22 @@
-/** Texts of an agent that make a careless pattern slow: each function takes its time by the length, not by its square. */
+/** Agent texts that make a careless pattern slow: each function must take linear, not quadratic, time. */
 import { expect, test } from 'vitest';
 import { cpuMs } from '../../test/cpu-ms.ts';
 import { onlyRead, shellReads } from '../lib/shell-reads.ts';
 import { wordsOf } from '../lib/shell-words.ts';
-import { endedBy, goesOn, isAborted, refusal } from './codex/answers.ts';
-import { toldEnd } from './gemini/calls.ts';
+import { continues, endedBy, isAborted, refusal } from './codex/answers.ts';
+import { reportedEnd } from './gemini/calls.ts';
 import { mcpOf } from './gemini/tools.ts';
 
 const MB = 1024 * 1024;
-/** Far more than any of them takes, and far less than a square of 1 MB. */
+/** Far more than any function takes, and far less than quadratic time on 1 MB. */
 const CPU_MS = 2_000;
 
-/** A text of this length: `head`, then `piece` again and again, then `tail`. */
+/** A text of this length: `head`, then `piece` repeated, then `tail`. */
 const long = (head: string, piece: string, tail = '', length = MB) =>
   head + piece.repeat(Math.ceil((length - head.length - tail.length) / piece.length)) + tail;
-/** The longest command line that is looked into. */
+/** The longest command line that is split. */
 const line = (head: string, piece: string, tail = '') => long(head, piece, tail, 65_000);
-const endOf = (text: string) => toldEnd('run_shell_command', text);
+const endOf = (text: string) => reportedEnd('run_shell_command', text);
 const codex = (text: string) => endedBy('c', 'exec_command', text);
 
 const CASES: Record<string, () => unknown> = {
@@ -44,7 +44,7 @@ const CASES: Record<string, () => unknown> = {
   'codex: backticks': () => refusal(long('', '`')),
   'codex: wall time': () => [
     isAborted(long('Wall time: ', '1.')),
-    goesOn(long('Wall time: ', '1')),
+    continues(long('Wall time: ', '1')),
   ],
   'gemini: brackets in a display name': () =>
     [' (', 'x', ' MCP Server)'].map((tail) => mcpOf('mcp_a_b', long('', ' (', tail))),

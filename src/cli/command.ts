@@ -1,4 +1,4 @@
-/** What every command is given: the outside world, and a way to return its exit code. */
+/** The interface of a command: the outside world, and a way to return its exit code. */
 import type { Command } from 'commander';
 import type { FdWriter } from '../lib/fd-writer.ts';
 import { own } from '../lib/own.ts';
@@ -20,7 +20,7 @@ export interface Io {
   out: Output;
   err: Output;
   env: NodeJS.ProcessEnv;
-  /** `--state-dir`, before or behind the command's name. */
+  /** `--state-dir`, before or after the command's name. */
   state_flag?: string | undefined;
   readonly out_is_terminal: boolean;
   readonly in_is_terminal: boolean;
@@ -32,10 +32,10 @@ export interface Io {
 /** Takes the exit code of the command. */
 export type Done = (code: number) => void;
 
-/** Adds a command with its flags to its parent. `args`: the arguments behind its name. */
+/** Adds a command with its flags to its parent. `args`: the arguments after its name. */
 export type Define = (parent: Command, io: Io, done: Done, args: readonly string[]) => void;
 
-/** The one that is named, for a start that pays for nothing else; all of them where none is. */
+/** Only the named command, so that a start defines no others; all of them where none is named. */
 export function namedOf(table: Readonly<Record<string, Define>>, name = ''): Define[] {
   const named = own(table, name);
   return named === undefined ? Object.values(table) : [named];

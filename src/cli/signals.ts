@@ -1,4 +1,4 @@
-/** Signals while a command works: they end the work in good order, and no longer this process at once. */
+/** Signals while a command works: the command ends in good order instead of at once. */
 
 /** A repeated signal within this time is the same one: a terminal sends it to the launcher and to us at once. */
 export const SAME_SIGNAL_MS = 300;
@@ -13,7 +13,7 @@ export function onSignals(take: (signal: NodeJS.Signals) => void): () => void {
   };
 }
 
-/** The same, once for those that come together. */
+/** The same, once for signals that come together. */
 export function catchSignals(take: (signal: NodeJS.Signals) => void): () => void {
   let last = -SAME_SIGNAL_MS;
   return onSignals((signal) => {

@@ -9,7 +9,7 @@ export const TRUST_FLAG = [
   'for this command, agree to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
 ] as const;
 
-/** The folder as it is; null where there is none: looking makes nothing. */
+/** The folder as it is; null where there is none: reading commands do not create it. */
 export async function stateIfAny(io: Io): Promise<StateDir | null> {
   const { hasState } = await import('../store/state-dir.ts');
   return hasState(await statePath(io)) ? stateOf(io) : null;

@@ -1,4 +1,4 @@
-/** The calls of a stream: which are open, which were answered, and which call has which correlation id. */
+/** The calls of a stream: open calls, answered calls, and the owner of each correlation id. */
 import { LastSet } from '../lib/bounded.ts';
 import { LIMITS } from '../lib/limits.ts';
 import type { Call, Item, Session, TrackerCounts } from './tracked.ts';
@@ -7,7 +7,7 @@ import { type Message, placeOf } from './types.ts';
 const keyOf = (session_id: string, call_id: string) => `${session_id}\n${call_id}`;
 
 export class CallBook {
-  /** Answered calls that are remembered. */
+  /** The latest answered calls. */
   readonly #answered = new LastSet<string, Call>(LIMITS.calls_remembered_max, (_, call) =>
     disown(call),
   );
@@ -47,14 +47,14 @@ export class CallBook {
     this.#answered.set(key, call);
   }
 
-  /** Of a session that is let go: its open calls are neither answered nor unanswered. */
+  /** Drops the open calls of a dropped session; they are not judged. */
   drop({ calls }: Session): void {
     for (const call of calls.values()) disown(call);
     calls.clear();
   }
 
   #open(item: Item, message: Message, session: Session): void {
-    // An id used again is judged as it comes; the first call keeps it.
+    // A duplicate id is judged by 4.1; the first call keeps it.
     if (item.call !== null && !item.call.answered) return;
     const { sender, calls } = session;
     const call: Call = {

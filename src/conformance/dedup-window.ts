@@ -1,4 +1,4 @@
-/** The last messages of a session by number, as checksums: enough to know one that comes again, in bounded memory. */
+/** Checksums of the latest messages of a session by number: recognises resent messages in bounded memory. */
 import { CONFORMANCE_LIMITS } from './limits.ts';
 
 const FIRST_SIZE = 64;
@@ -15,18 +15,18 @@ export class DedupWindow {
     if (this.#count > length && length < CONFORMANCE_LIMITS.seen_max) this.#grow();
     this.#last = Math.max(this.#last, seq);
     const at = seq % this.#seqs.length;
-    // A late one, older than what is in its place, is not worth forgetting a newer one.
+    // A late message does not replace a newer one in the same slot.
     if ((this.#seqs[at] as number) > seq) return;
     this.#seqs[at] = seq;
     this.#sums[at] = sum;
   }
 
-  /** Of a number that is not above the last one. `late`: it had been jumped over. */
+  /** For a number that is not above the last one. `late`: the number had been skipped. */
   compare(seq: number, sum: number): 'duplicate' | 'conflict' | 'late' {
     const { length } = this.#seqs;
     const at = seq % length;
     if (this.#seqs[at] === seq) return this.#sums[at] === sum ? 'duplicate' : 'conflict';
-    // Older than what is remembered: it was resent, and cannot be compared any more.
+    // Older than the window: treated as a resend, since it can no longer be compared.
     return seq <= this.#last - length ? 'duplicate' : 'late';
   }
 

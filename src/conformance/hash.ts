@@ -1,9 +1,9 @@
-/** Hashes that need no library, so that rules stay pure: of text, and of JSON values whatever the order of their keys. */
+/** Hashes of text, and of JSON values regardless of key order. They need no library, so rules stay pure. */
 
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** FNV-1a, 32 bits, over the text's UTF-16 units, low byte and high byte; for ASCII the same as over its bytes. */
+/** 32-bit FNV-1a over the text's UTF-16 units, low byte then high byte; for ASCII the same as over its bytes. */
 export function fnv1a(text: string, seed: number = OFFSET): number {
   let hash = seed;
   for (let i = 0; i < text.length; i++) {
@@ -14,7 +14,7 @@ export function fnv1a(text: string, seed: number = OFFSET): number {
   return hash >>> 0;
 }
 
-/** The last step of MurmurHash3: every bit of the input moves every bit of the result. */
+/** The final mix of MurmurHash3: every input bit affects every bit of the result. */
 export function mixed(hash: number): number {
   let h = hash ^ (hash >>> 16);
   h = Math.imul(h, 0x85ebca6b);
@@ -23,7 +23,7 @@ export function mixed(hash: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** JSON with the keys in order, so that equal values have equal texts. The value is a parsed message: no deeper than its reader lets through. */
+/** JSON with sorted keys, so that equal values have equal texts. The reader of messages has bounded the depth. */
 export function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;

@@ -1,4 +1,4 @@
-/** The judge as a whole: what the report says, what it never says, and that its memory is bounded. */
+/** The judge as a whole: its report, and its bounded memory. */
 import { expect, test } from 'vitest';
 import { judged, type Line, type Stream, stream } from '../../test/build-live.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
@@ -12,7 +12,7 @@ import { isSampled } from './sample.ts';
 const ruleOf = (report: ReturnType<typeof judged>, id: string) =>
   report.rules.find((rule) => rule.id === id);
 
-verifies('CF-3', 'of an empty stream no rule passes, and each says why', () => {
+verifies('CF-3', 'no rule passes an empty stream, and each gives a reason', () => {
   const report = judged([]);
   expect(report.verdict).toBe('not judged');
   expect(report.rules.map(({ id, verdict }) => `${id} ${verdict}`)).toEqual(
@@ -23,7 +23,7 @@ verifies('CF-3', 'of an empty stream no rule passes, and each says why', () => {
 
 verifies(
   'CF-3',
-  'what a plain stream cannot show is not judged, or said to be judged in part',
+  'criteria that a plain stream cannot show are not judged, or reported as judged in part',
   () => {
     const report = judged(stream().start().request().response().end().lines);
     const open = report.rules.filter(({ verdict }) => verdict === 'not judged').map(({ id }) => id);
@@ -42,7 +42,7 @@ verifies(
     ]);
     expect(ruleOf(report, '3.1')).toMatchObject({
       verdict: 'passed',
-      unjudged: [expect.stringContaining('clocks')],
+      unjudged: [expect.stringContaining('clock difference')],
     });
     expect(ruleOf(report, '6.2')).toMatchObject({
       verdict: 'passed',
@@ -51,14 +51,14 @@ verifies(
   },
 );
 
-test('times that are those of the capture are said not to be judged as those of the events', () => {
+test('times of the capture are reported as not judged', () => {
   const made = stream().say('session_start', { agent: 'toy', time_source: 'capture' });
-  expect(ruleOf(judged(made.lines), '3.1')?.unjudged.join()).toContain('1 times');
+  expect(ruleOf(judged(made.lines), '3.1')?.unjudged.join()).toContain('1 timestamps');
 });
 
 verifies(
   'CF-2',
-  'a rule tells what was checked and failed, its rate, and the first failures by line',
+  'a rule reports its checks, failures and rate, and the first failures with their lines',
   () => {
     const made = stream().start();
     for (let at = 1; at <= 15; at++) made.response(`c${at}`);
@@ -75,31 +75,31 @@ verifies(
       line: 2,
       session_id: 's1',
       seq: 2,
-      why: 'no tool_call_request with the call_id c1 before',
+      why: 'no earlier tool_call_request with call_id c1',
     });
   },
 );
 
-test('a message that comes again is counted and fails nothing', () => {
+test('a duplicate message is counted and does not fail a rule', () => {
   const made = stream().start().request().response().end();
   for (const { text } of [...made.lines]) made.raw(text);
   const report = judged(made.lines);
   expect(report).toMatchObject({ verdict: 'passed', duplicates: 4 });
 });
 
-test('a call that is open at the end of a live stream is open, and failed in a file', () => {
+test('a call that is open at the end fails in a file, but not in a live stream', () => {
   const made = stream().start().request();
   expect(judged(made.lines, { live: true })).toMatchObject({ verdict: 'passed', open_calls: 1 });
   expect(judged(made.lines)).toMatchObject({ verdict: 'failed' });
 });
 
-test('a live stream may go on with a session that began before it', () => {
+test('a live stream may continue a session that began before it', () => {
   const made = stream().say('message_stop', {}, { seq: 900 }).say('message_stop', {}, { seq: 901 });
   expect(judged(made.lines, { live: true }).verdict).toBe('passed');
   expect(judged(made.lines).verdict).toBe('failed');
 });
 
-verifies('CF-1', 'numbers in messages of a client are none of the session', () => {
+verifies('CF-1', 'numbers in messages of a client are not numbers of the session', () => {
   const made = stream().start();
   const common = { session_id: 's1', correlation_id: null, ack_required: null, trace: null };
   const input = (seq: number) => {
@@ -115,28 +115,24 @@ verifies('CF-1', 'numbers in messages of a client are none of the session', () =
   expect(judged(made.lines)).toMatchObject({ verdict: 'passed', faulty: 0, duplicates: 0 });
 });
 
-verifies(
-  'CF-1',
-  'beyond the limit of open sessions nothing is judged wrongly, and it is said',
-  () => {
-    const made = stream();
-    made.step_ms = 0;
-    const count = LIMITS.live_sessions_max + 5;
-    for (let at = 0; at < count; at++) made.start({ session_id: `s${at}` });
-    for (let at = 0; at < count; at++) made.request('c1', { session_id: `s${at}` });
-    for (let at = 0; at < count; at++) made.response('c1', { session_id: `s${at}` });
-    for (let at = 0; at < LIMITS.live_sessions_max; at++) {
-      made.session = `s${at}`;
-      made.end();
-    }
-    const report = judged(made.lines);
-    expect(report).toMatchObject({ verdict: 'passed', sessions: LIMITS.live_sessions_max });
-    expect(report.over_limits).toEqual([expect.stringContaining('15 messages of sessions')]);
-    expect(ruleOf(report, '4.2')?.unjudged).not.toEqual([]);
-  },
-);
+verifies('CF-1', 'sessions beyond the limit are not judged, and the report says so', () => {
+  const made = stream();
+  made.step_ms = 0;
+  const count = LIMITS.live_sessions_max + 5;
+  for (let at = 0; at < count; at++) made.start({ session_id: `s${at}` });
+  for (let at = 0; at < count; at++) made.request('c1', { session_id: `s${at}` });
+  for (let at = 0; at < count; at++) made.response('c1', { session_id: `s${at}` });
+  for (let at = 0; at < LIMITS.live_sessions_max; at++) {
+    made.session = `s${at}`;
+    made.end();
+  }
+  const report = judged(made.lines);
+  expect(report).toMatchObject({ verdict: 'passed', sessions: LIMITS.live_sessions_max });
+  expect(report.over_limits).toEqual([expect.stringContaining('15 messages of sessions')]);
+  expect(ruleOf(report, '4.2')?.unjudged).not.toEqual([]);
+});
 
-verifies('CF-1', 'beyond the limit of open calls nothing is judged wrongly, and it is said', () => {
+verifies('CF-1', 'calls beyond the limit are not judged, and the report says so', () => {
   const made = stream().start();
   made.step_ms = 0;
   const count = LIMITS.live_open_calls_max + 3;
@@ -148,7 +144,7 @@ verifies('CF-1', 'beyond the limit of open calls nothing is judged wrongly, and 
   expect(report.rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
 });
 
-/** A judge of a live stream, and how lines of a sender are pushed to it. */
+/** A judge of a live stream, and a function that pushes lines of a sender. */
 function live() {
   const judge = new Judge({ live: true });
   let line = 0;
@@ -160,7 +156,7 @@ function live() {
 
 verifies(
   ['LP-15', 'CF-4'],
-  'live, only sessions that nobody sends for make room, and one that comes back is judged for what is known of it',
+  'in a live stream only sessions without a sender are dropped, and a session that returns is judged by what is known of it',
   () => {
     const { judge, push } = live();
     const honest = stream()
@@ -187,11 +183,11 @@ verifies(
     push('a', honest);
     const report = judge.report();
     expect(report.rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
-    expect(report.over_limits).toEqual([expect.stringMatching(/^\d+ sessions let go before/)]);
+    expect(report.over_limits).toEqual([expect.stringMatching(/^\d+ sessions dropped before/)]);
   },
 );
 
-test('live, of the sessions that nobody sends for the one that was silent longest goes first', () => {
+test('in a live stream the session that was silent longest is dropped first', () => {
   const { judge, push } = live();
   const made = stream();
   for (let at = 0; at < LIMITS.live_sessions_max; at++) {
@@ -206,12 +202,12 @@ test('live, of the sessions that nobody sends for the one that was silent longes
   expect(['s0', 's1', 's2', 'new'].filter((id) => judge.isOpen(id))).toEqual(['new']);
   push('b', made.end());
   expect(judge.isOpen('new')).toBe(false);
-  // Of a session that is not known, nobody can say that it is open.
+  // A dropped session does not count as open, even when it is held.
   for (const id of ['s0', 's1', 's2']) judge.hold(id, true);
   expect(['s0', 's1', 's2'].filter((id) => judge.isOpen(id))).toEqual(['s0', 's2']);
 });
 
-verifies(['LP-15', 'LP-5'], 'live, a sender disturbs only sessions of its own', () => {
+verifies(['LP-15', 'LP-5'], 'in a live stream a sender affects only its own sessions', () => {
   const share = (sender: string) => {
     const { judge, push } = live();
     const same = { correlation_id: 'same' };
@@ -228,16 +224,16 @@ verifies(['LP-15', 'LP-5'], 'live, a sender disturbs only sessions of its own', 
   expect(share('a')).toEqual(['3.3', '4.2', '4.3']);
 });
 
-verifies('LP-5', 'a correlation id is that of the first call that had it', () => {
+verifies('LP-5', 'a correlation id belongs to the first call that uses it', () => {
   const has = (correlation_id: string) => ({ correlation_id });
   const why = ({ lines }: Stream) =>
     ruleOf(judged(lines), '4.3')?.failures.map((failure) => failure.why);
-  const taken = 'correlation_id same is that of call c1';
+  const taken = 'correlation_id same belongs to call c1';
   const first = stream().start().request('c1', has('same')).request('c2', has('same'));
   first.status('c1', {}, has('same')).response('c2', has('same'));
-  const before = [`${taken} of session s1`, `${taken}, not of c2`];
+  const before = [`${taken} of session s1`, `${taken}, not to c2`];
   expect(why(first)).toEqual(before);
-  // What a call had that was answered and is begun again is free; what it did not have is not.
+  // When an answered call is requested again, the correlation id it owned becomes free, and no other.
   first.request('c2', has('other')).response('c2', has('other'));
   first.request('c3', has('same'));
   expect(why(first)).toEqual([...before, `${taken} of session s1`]);
@@ -248,7 +244,7 @@ verifies('LP-5', 'a correlation id is that of the first call that had it', () =>
 
 verifies(
   'CF-1',
-  'a bounded number of answered calls is remembered, the oldest are forgotten',
+  'a bounded number of answered calls is remembered, and the oldest are forgotten',
   () => {
     const made = stream().start();
     made.step_ms = 0;
@@ -257,14 +253,14 @@ verifies(
     made.request('x', { correlation_id: 's1/c0' }).request('y', { correlation_id: 's1/c1' });
     const { failures } = ruleOf(judged(made.lines), '4.3') ?? {};
     expect(failures?.map(({ why }) => why)).toEqual([
-      'correlation_id s1/c1 is that of call c1 of session s1',
+      'correlation_id s1/c1 belongs to call c1 of session s1',
     ]);
   },
 );
 
 const long = (at: number) => `${'x'.repeat(1_000)}${at}`;
 
-/** What takes room, and somewhat more of it than the share of one sender. */
+/** Messages that take room, and the number of them that exceeds one sender's share. */
 const OPENINGS = {
   calls: [2_200, (made: Stream, at: number) => made.request(long(at))],
   texts: [
@@ -281,7 +277,7 @@ const OPENINGS = {
 
 verifies(
   ['LP-15', 'CF-1'],
-  'live, open calls and blocks of one sender leave room for those of others',
+  'in a live stream the open calls and blocks of one sender leave room for others',
   () => {
     const { judge, push } = live();
     const made = stream();
@@ -293,7 +289,7 @@ verifies(
       for (let at = 0; at < count; at++) push(sender, open(made, at));
     };
     const checked = () => ruleOf(judge.report(), '4.1')?.checked as number;
-    /** How many of 20 calls with long ids find room. */
+    /** The number of 20 calls with long ids that fit. */
     const room = (sender: string) => {
       const before = checked();
       made.session = sender;
@@ -311,7 +307,7 @@ verifies(
     fill('c', 'blocks');
     fill('d', 'calls');
     expect(room('late')).toBeLessThan(10);
-    // What is left behind makes room, whatever it was.
+    // Sessions without a sender make room, whatever they have open.
     for (const [sender, what] of [
       ['a', 'calls'],
       ['b', 'texts'],
@@ -322,14 +318,14 @@ verifies(
       fill(`after ${sender}`, what);
       expect(room(`after all ${sender}`)).toBeLessThan(10);
     }
-    // The ids of what was let go are free again.
+    // The ids of dropped sessions are free again.
     made.session = 'a';
     push('a', made.request(long(0)));
     expect(judge.report().rules.filter(({ verdict }) => verdict === 'failed')).toEqual([]);
   },
 );
 
-verifies('CF-1', 'live, what a session left open takes no room once it has ended', () => {
+verifies('CF-1', 'in a live stream an ended session takes no room for what it left open', () => {
   const { judge, push } = live();
   const made = stream();
   made.step_ms = 0;
@@ -343,7 +339,7 @@ verifies('CF-1', 'live, what a session left open takes no room once it has ended
   expect(judge.report().over_limits).toEqual([]);
 });
 
-test('a message in conflict with an earlier one fails as that, and nothing else with it', () => {
+test('a message in conflict with an earlier one fails as a conflict only', () => {
   const made = stream().start().request().response().end().start({ seq: 2 });
   const failed = judged(made.lines).rules.filter(({ verdict }) => verdict === 'failed');
   expect(failed.map(({ id }) => id)).toEqual(['2.1', '7.1']);
@@ -365,7 +361,7 @@ test('sessions that have ended make room for others', () => {
   });
 });
 
-test('a session that made room for others is judged for what it lacks', () => {
+test('an ended session that is dropped is judged for its missing messages', () => {
   const made = stream().start().end('completed').end('completed');
   const [first, , third] = made.lines.splice(0) as [Line, Line, Line];
   made.lines.push(first, third);
@@ -375,18 +371,18 @@ test('a session that made room for others is judged for what it lacks', () => {
   }
   const report = judged(made.lines);
   const whys = report.rules.flatMap(({ failures }) => failures.map(({ why }) => why));
-  expect(whys).toContain("1 of the session's messages are missing");
+  expect(whys).toContain('messages missing from the session: 1');
 });
 
 verifies(
   'CF-5',
-  'one of a hundred is drawn, the same everywhere, evenly over sessions and numbers',
+  'one message in a hundred is sampled, the same everywhere, evenly over sessions and numbers',
   () => {
-    // The very numbers: whoever draws by the same words draws the same.
-    const drawn = Array.from({ length: 1000 }, (_, at) => at + 1).filter((seq) =>
+    // Pinned: the documented method selects exactly these numbers.
+    const sampled = Array.from({ length: 1000 }, (_, at) => at + 1).filter((seq) =>
       isSampled('s1', seq),
     );
-    expect(drawn).toEqual([146, 557, 559, 568, 599, 735, 750, 855]);
+    expect(sampled).toEqual([146, 557, 559, 568, 599, 735, 750, 855]);
     let all = 0;
     const by_session: number[] = [];
     const by_digit = new Array(10).fill(0);
@@ -400,9 +396,9 @@ verifies(
       by_session.push(own);
       all += own;
     }
-    // 200,000 draws of 1 %: 2,000 expected, a standard deviation of 44.5; five of them to each side.
+    // 200,000 samples of 1 %: 2,000 expected, with a standard deviation of 44.5; the bound is five of them.
     expect(Math.abs(all - 2000)).toBeLessThan(223);
-    // Each last digit: 200 expected, a standard deviation of 14.
+    // Per last digit: 200 expected, with a standard deviation of 14.
     for (const count of by_digit) expect(Math.abs(count - 200)).toBeLessThan(70);
     expect(Math.max(...by_session)).toBeLessThan(30);
   },

@@ -1,4 +1,4 @@
-/** Judges a stream of the live protocol, line by line, by all rules at once. Pure: times and other evidence come from outside. */
+/** Judges a stream of the live protocol by all rules in one pass. Pure: times and evidence are passed in. */
 
 import type { RuleState } from './rule.ts';
 import { LIVE_RULES } from './rules.ts';
@@ -11,9 +11,9 @@ import type { Report, StreamLine } from './types.ts';
 export interface JudgeOptions {
   /** The stream as it was sent, for 2.1. */
   against?: SentStream | null;
-  /** The stream continues: what is open is not failed, and sessions may have begun before. */
+  /** The stream continues: open calls are not failures, and sessions may have begun before the stream. */
   live?: boolean;
-  /** Transport → whether the suite over it passed, for 7.2. */
+  /** Transport → whether the suite passed over it, for 7.2. */
   transports?: Readonly<Record<string, boolean>> | null;
   onFailure?: OnFailure;
 }
@@ -25,7 +25,7 @@ export class Judge {
   readonly #states: readonly RuleState[];
   /** The rules that look at every line. */
   readonly #for_all: readonly RuleState[];
-  /** Which rules look at a type. */
+  /** Rules by message type. */
   readonly #by_type = new Map<string, readonly RuleState[]>();
   #lines = 0;
   #faulty = 0;
@@ -53,7 +53,7 @@ export class Judge {
     this.#tracker.settle(item);
   }
 
-  /** Whether somebody still sends for a session; one that is held is not let go before its end. */
+  /** Sets whether a sender is still connected for the session. A held session is not dropped before its end. */
   hold(session_id: string, held: boolean): void {
     const session = this.#tracker.sessions.get(session_id);
     if (session !== undefined) session.held = held;
@@ -65,12 +65,12 @@ export class Judge {
     return session?.held === true && !session.ended;
   }
 
-  /** What the judged program takes above one that does nothing, in bytes, for 5.2. */
+  /** Memory of the judged program above that of an idle process, in bytes, for 5.2. */
   memory(bytes: number): void {
     for (const state of this.#states) state.memory?.(bytes);
   }
 
-  /** Of a stream that has ended: complete, and nothing may be pushed after it. Of a live one: as it is now. */
+  /** The final report of a finished stream, after which nothing may be pushed; or the current state of a live one. */
   report(): Report {
     this.#end();
     const rules = this.#rules.map(({ rule, tally, state }) =>
@@ -93,7 +93,7 @@ export class Judge {
     const known = this.#by_type.get(type);
     if (known !== undefined) return known;
     const found = this.#rules.filter(({ rule }) => rule.types?.includes(type) ?? true);
-    // Unknown types are not remembered: there may be any number of them.
+    // Unknown types are not cached: their number is unbounded.
     if (found.length === this.#for_all.length) return this.#for_all;
     const states = found.map(({ state }) => state);
     this.#by_type.set(type, states);
@@ -110,9 +110,9 @@ export class Judge {
 
 const OVER = [
   ['sessions_over', 'messages of sessions beyond the limit of open sessions'],
-  ['sessions_dropped', 'sessions let go before their end'],
+  ['sessions_dropped', 'sessions dropped before their end'],
   ['calls_over', 'calls beyond the limit of open calls'],
-  ['blocks_over', 'content blocks beyond the limit of open ones'],
+  ['blocks_over', 'content blocks beyond the limit of open content blocks'],
 ] as const;
 
 function overLimits(counts: TrackerCounts): string[] {

@@ -1,4 +1,4 @@
-/** The rules on records of runs and on transcripts: each by records that it passes and records that it fails. */
+/** The rules for records of runs and for transcripts, each with records that pass and records that fail. */
 import { describe, expect, test } from 'vitest';
 import { RecordJudge, type RecordLine, type RecordRule } from './records.ts';
 import { RUN_EVENT_RULES } from './run-event-rules.ts';
@@ -10,7 +10,7 @@ const lineOf = (value: Fields | string, at: number): RecordLine => ({
   line: at + 1,
   value: typeof value === 'string' ? null : value,
   fault: typeof value === 'string' ? value : null,
-  schema_fault: typeof value !== 'string' && value.odd === true ? 'odd must not be' : null,
+  schema_fault: typeof value !== 'string' && value.odd === true ? 'odd is not allowed' : null,
 });
 
 function verdictOf(rules: readonly RecordRule[], id: string, values: readonly (Fields | string)[]) {
@@ -37,9 +37,9 @@ const RUN = [
   record(5, 'run_finished', { ok: true, exit_reason: 'ok' }),
 ];
 
-/** Rule → streams that break it, and no other need be broken by them. */
+/** Rule → streams that break at least this rule. */
 const BROKEN_RUNS: Readonly<Record<string, (Fields | string)[][]>> = {
-  'RE-3': [[...RUN, 'no JSON']],
+  'RE-3': [[...RUN, 'not JSON']],
   'RE-4': [RUN.slice(1), [...RUN.slice(0, 2), ...RUN.slice(3)]],
   'RE-5': [
     [record(1, 'run_started', {}, { ts: '2026-03-03T10:00:00Z' })],
@@ -79,7 +79,7 @@ const TRANSCRIPT: Fields = {
 };
 const changed = (more: Fields) => [[{ ...TRANSCRIPT, ...more }]];
 const BROKEN_TRANSCRIPTS: Readonly<Record<string, (Fields | string)[][]>> = {
-  'TR-1.1': [['no JSON']],
+  'TR-1.1': [['not JSON']],
   'TR-1.2': changed({ odd: true }),
   'TR-1.3': changed({ messages: [said(1)] }),
   'TR-1.4': [
@@ -102,7 +102,7 @@ describe.each([
   test('every rule has records that break it', () => {
     expect(Object.keys(broken)).toEqual(rules.map(({ id }) => id));
   });
-  test.each(rules.map(({ id }) => id))('%s passes what is whole and fails what is broken', (id) => {
+  test.each(rules.map(({ id }) => id))('%s passes valid records and fails broken ones', (id) => {
     expect(verdictOf(rules, id, whole)).toBe('passed');
     expect(verdictOf(rules, id, [])).toBe('not judged');
     for (const values of broken[id] ?? []) expect(verdictOf(rules, id, values)).toBe('failed');

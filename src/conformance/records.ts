@@ -1,14 +1,14 @@
-/** Judging files of other records, one per line, by rules of the same form as the live protocol's. */
+/** Judges JSONL files of other formats by rules of the same form as those of the live protocol. */
 import { reportOf, Tally } from './tally.ts';
 import { NOWHERE, type Place, type Report, type RuleInfo } from './types.ts';
 
-/** A line of a file as it was read. */
+/** One line of a file. */
 export interface RecordLine {
   line: number;
-  /** Null: it is no JSON object, and `fault` says why. */
+  /** Null when the line is not a JSON object; `fault` has the reason. */
   value: Record<string, unknown> | null;
   fault: string | null;
-  /** Where it departs from its schema; null: nowhere. */
+  /** The first violation of its schema; null when it is valid. */
   schema_fault: string | null;
 }
 
@@ -46,16 +46,15 @@ export class RecordJudge {
   }
 }
 
-/** Every line is a JSON object. */
 export const linesRule = (info: Pick<RuleInfo, 'id' | 'section'>): RecordRule => ({
   ...info,
   title: 'every line is a JSON object',
   threshold: 1,
-  nothing: 'there is no line',
+  nothing: 'the stream is empty',
   create: (tally) => ({ push: ({ line, fault }) => tally.judge(lineAt(line), fault) }),
 });
 
-/** A rule on each record that could be read; `wrong` gives undefined where there is nothing to check. */
+/** A rule for each readable record. The checker returns undefined when the rule does not apply. */
 export const eachRecord = (
   info: RuleInfo & { nothing: string },
   start: () => (value: Record<string, unknown>, line: number) => string | null | undefined,
@@ -73,9 +72,9 @@ export const eachRecord = (
 
 export const schemaRule = (info: Pick<RuleInfo, 'id' | 'section'>): RecordRule => ({
   ...info,
-  title: 'every record has the form of its schema',
+  title: 'every record matches its schema',
   threshold: 1,
-  nothing: 'there is no record',
+  nothing: 'there are no records',
   create: (tally) => ({
     push({ line, value, schema_fault }) {
       if (value !== null) tally.judge(lineAt(line), schema_fault);

@@ -1,4 +1,4 @@
-/** Criteria 1.1–1.5: each type of message has what it needs. */
+/** Criteria 1.1–1.5: messages are complete and match their calls. */
 
 import { LIVE_TYPES } from '../model/live-words.ts';
 import { CONFORMANCE_LIMITS } from './limits.ts';
@@ -6,17 +6,17 @@ import { type Evidence, missesCalls, type SectionRule } from './rule.ts';
 import type { Item } from './tracked.ts';
 import { type Message, type Place, placeOf } from './types.ts';
 
-/** Why a message that belongs to a call does not fit to its request; null: it does, or its request is not known. */
+/** Why a message does not match the request of its call; null when it matches or the request is unknown. */
 function misfit({ message, call, session }: Item, { counts }: Evidence): string | null {
   if (message === null || session === null) return null;
   if (call === null && missesCalls(session, counts)) return null;
-  if (call === null) return `no tool_call_request with the call_id ${message.data.call_id} before`;
+  if (call === null) return `no earlier tool_call_request with call_id ${message.data.call_id}`;
   if (call.correlation_id !== message.correlation_id)
-    return `correlation_id is ${message.correlation_id}, its request has ${call.correlation_id}`;
+    return `correlation_id is ${message.correlation_id}, but its request has ${call.correlation_id}`;
   return null;
 }
 
-/** A rule on one type: its fields hold, and what `more` finds. */
+/** A rule for one message type: its fields are valid, and `more` finds no fault. */
 const typeRule = (
   { id, title, type }: { id: string; title: string; type: string },
   more: (item: Item, evidence: Evidence) => string | null,
@@ -30,12 +30,12 @@ const typeRule = (
   }),
 });
 
-/** Progress is counted in numbers; a number written as text is none. */
+/** Progress must be numeric; a number written as text is a fault. */
 function textProgress({ message }: Item): string | null {
   const progress = (message?.data.progress ?? {}) as Record<string, unknown>;
   for (const [name, value] of Object.entries(progress)) {
     if (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)))
-      return `the field data.progress.${name} must be a number, not the text ${JSON.stringify(value)}`;
+      return `data.progress.${name} must be a number, but is the text ${JSON.stringify(value)}`;
   }
   return null;
 }
@@ -46,7 +46,7 @@ const UNKNOWN_CODES: ReadonlySet<unknown> = new Set([
   'UNKNOWN_MESSAGE_TYPE',
 ]);
 
-const NO_UNKNOWN = 'there is no message of an unknown type';
+const NO_UNKNOWN = 'there are no messages of an unknown type';
 
 interface Waiting {
   place: Place;
@@ -56,13 +56,13 @@ interface Waiting {
 /** Every message of an unknown type is answered with an error that names it. */
 const unknownTypes: SectionRule = {
   id: '1.5',
-  title: 'unknown types are answered',
+  title: 'unknown types are answered with an error',
   types: null,
   nothing: NO_UNKNOWN,
   create(tally, { live }) {
     const waiting: Waiting[] = [];
     let unanswered = 0;
-    /** Whether the stream has answers at all. */
+    /** Whether the stream includes answers of the receiver. */
     let answers = false;
 
     function answered({ data }: Message): void {
@@ -78,7 +78,7 @@ const unknownTypes: SectionRule = {
 
     function settle(): void {
       for (const { place } of waiting.splice(0)) {
-        if (answers) tally.judge(place, 'no INVALID_MESSAGE_TYPE error answers it');
+        if (answers) tally.judge(place, 'no INVALID_MESSAGE_TYPE error answers the message');
         else unanswered += 1;
       }
     }
@@ -99,8 +99,8 @@ const unknownTypes: SectionRule = {
         const count = unanswered + waiting.length;
         if (count === 0) return NO_UNKNOWN;
         return live
-          ? `${count} of an unknown type are not answered yet`
-          : `${count} of an unknown type, and the answers to them are not in this stream`;
+          ? `${count} messages of an unknown type are not answered yet`
+          : `this stream has ${count} messages of an unknown type, but no answers`;
       },
     };
   },

@@ -1,17 +1,17 @@
-/** Criteria 5.1–5.2: what only hours and meters can show. */
+/** Criteria 5.1–5.2: throughput over an hour, and memory. */
 import { AGENT_MESSAGE_TYPES } from '../model/live-words.ts';
 import type { SectionRule } from './rule.ts';
 import { delayOf } from './rules-timing.ts';
 import { NOWHERE } from './types.ts';
 
 const MINUTE_MS = 60_000;
-/** 100 a second, less one of a hundred that may arrive on the other side of the minute's edge. */
-const EVENTS_A_MINUTE = 99 * 60;
+/** 100 per second, less 1 % that may arrive on the other side of a minute boundary. */
+const EVENTS_PER_MINUTE = 99 * 60;
 const MINUTES = 60;
 const LATE_MS = 100;
 const LATE_SHARE = 0.05;
 
-/** A stretch of minutes that each had their events; minutes are counted by the receiver's clock. */
+/** Consecutive minutes with enough events, by the receiver's clock. */
 interface Stretch {
   minutes: number;
   events: number;
@@ -21,17 +21,17 @@ interface Stretch {
 const nothingYet = (): Stretch => ({ minutes: 0, events: 0, late: 0, lost: 0 });
 
 function stretchFault({ events, late, lost }: Stretch): string | null {
-  if (lost > 0) return `${lost} messages were lost at 100 events a second`;
+  if (lost > 0) return `${lost} messages were lost at 100 events per second`;
   const share = late / events;
   if (share <= LATE_SHARE) return null;
-  return `${(share * 100).toFixed(1)} % of the events took over ${LATE_MS} ms`;
+  return `${(share * 100).toFixed(1)} % of the events took more than ${LATE_MS} ms`;
 }
 
 const throughput: SectionRule = {
   id: '5.1',
-  title: '100 events a second for an hour',
+  title: '100 events per second for an hour',
   types: AGENT_MESSAGE_TYPES,
-  nothing: 'when the messages arrived is not known',
+  nothing: 'arrival times are unknown',
   create(tally) {
     let minute = Number.NaN;
     let now = nothingYet();
@@ -40,8 +40,8 @@ const throughput: SectionRule = {
     let arrivals = 0;
 
     function closeMinute(next: number): void {
-      // The first and the last minute are seldom whole; a poor one ends the stretch.
-      if (now.events >= EVENTS_A_MINUTE) {
+      // The first and last minutes are seldom complete. A minute with too few events ends the stretch.
+      if (now.events >= EVENTS_PER_MINUTE) {
         stretch.minutes += 1;
         stretch.events += now.events;
         stretch.late += now.late;
@@ -62,39 +62,39 @@ const throughput: SectionRule = {
         if (delay_ms === null || item.received_ms === null || item.seq === null) return;
         arrivals += 1;
         const at = Math.floor(item.received_ms / MINUTE_MS);
-        // Arrivals do not go back; noted ones may, by a little.
+        // Recorded arrival times may go back a little.
         if (!(at <= minute)) {
           if (!Number.isNaN(minute)) closeMinute(at);
           minute = at;
         }
         now.events += 1;
         if (delay_ms > LATE_MS) now.late += 1;
-        if (item.standing === 'gap') now.lost += item.seq - item.expected_seq;
-        if (item.standing === 'late') now.lost = Math.max(0, now.lost - 1);
+        if (item.sequence === 'gap') now.lost += item.seq - item.expected_seq;
+        if (item.sequence === 'late') now.lost = Math.max(0, now.lost - 1);
       },
       end() {
         if (!Number.isNaN(minute)) closeMinute(Number.NaN);
       },
       nothing: () =>
         arrivals === 0
-          ? 'when the messages arrived is not known'
-          : `${longest} minutes at 100 events a second, ${MINUTES} are needed: see the benchmark`,
+          ? 'arrival times are unknown'
+          : `the stream has ${longest} minutes at 100 events per second, and ${MINUTES} are needed; see the benchmark`,
     };
   },
 };
 
 const MEMORY_BYTES_MAX = 50 * 1024 * 1024;
-/** Fewer say nothing of growth. */
+/** The minimum for a statement about growth. */
 const SAMPLES_MIN = 10;
 const GROWTH_MAX = 1.25;
-/** Below it, what changes is the garbage collector's rhythm. */
+/** Smaller changes come from garbage collection. */
 const GROWTH_BYTES_MIN = 8 * 1024 * 1024;
 
 const memory: SectionRule = {
   id: '5.2',
-  title: 'at most 50 MB more memory, and no growth',
+  title: 'at most 50 MB of additional memory, without growth',
   types: [],
-  nothing: 'a stream does not show memory: the collector and the benchmark measure it',
+  nothing: 'a stream does not show memory; the collector and the benchmark measure it',
   create(tally) {
     let samples = 0;
     /** Running means of the first and of the latest samples. */
@@ -107,14 +107,16 @@ const memory: SectionRule = {
         if (samples <= SAMPLES_MIN) early += (bytes - early) / samples;
         recent += (bytes - recent) / Math.min(samples, SAMPLES_MIN);
         const over = bytes > MEMORY_BYTES_MAX;
-        tally.judge(NOWHERE, over ? `${Math.round(bytes / 1e6)} MB above a bare process` : null);
+        tally.judge(
+          NOWHERE,
+          over ? `${Math.round(bytes / 1e6)} MB more than an idle process` : null,
+        );
         if (samples < 2 * SAMPLES_MIN || samples % SAMPLES_MIN > 0) return;
         const grows = recent > early * GROWTH_MAX && recent - early > GROWTH_BYTES_MIN;
         const [from, to] = [early, recent].map((bytes) => Math.round(bytes / 1e6));
-        tally.judge(NOWHERE, grows ? `memory grows, from ${from} to ${to} MB` : null);
+        tally.judge(NOWHERE, grows ? `memory grew from ${from} to ${to} MB` : null);
       },
-      unjudged: () =>
-        samples < 2 * SAMPLES_MIN ? ['growth: there are too few samples of the memory'] : [],
+      unjudged: () => (samples < 2 * SAMPLES_MIN ? ['memory growth: too few samples'] : []),
     };
   },
 };

@@ -7,13 +7,13 @@ import { type Message, NOWHERE } from './types.ts';
 function handshakeFault({ type, data }: Message): string | null {
   const info = data.server_info as { protocol_version?: unknown } | undefined;
   const version = type === 'handshake_request' ? data.version : info?.protocol_version;
-  if (version !== LIVE_VERSION) return `the version is ${version}, not ${LIVE_VERSION}`;
+  if (version !== LIVE_VERSION) return `the protocol version is ${version}, not ${LIVE_VERSION}`;
   if (type === 'handshake_response' && data.success === true && data.session_id == null)
-    return 'a handshake that succeeded names no session';
+    return 'a successful handshake does not name a session';
   return null;
 }
 
-/** Whether the handshake offers types of messages at all, and which one it lacks. */
+/** Whether the handshake offers any message types, and the first one it lacks. */
 function offerOf({ data }: Message): {
   offers: boolean;
   lacks: string | null;
@@ -24,14 +24,14 @@ function offerOf({ data }: Message): {
   return { offers, lacks: offers ? lacks : null };
 }
 
-function orderFault({ standing, seq, expected_seq }: Item): string | null {
-  switch (standing) {
+function orderFault({ sequence, seq, expected_seq }: Item): string | null {
+  switch (sequence) {
     case 'gap':
-      return `number ${seq} comes where ${expected_seq} is due`;
+      return `number ${seq} arrived where ${expected_seq} was expected`;
     case 'late':
-      return `number ${seq} comes after ${expected_seq - 1}`;
+      return `number ${seq} arrived after ${expected_seq - 1}`;
     case 'conflict':
-      return `number ${seq} was there already, with other content`;
+      return `number ${seq} was already used for different content`;
     default:
       return null;
   }
@@ -39,9 +39,9 @@ function orderFault({ standing, seq, expected_seq }: Item): string | null {
 
 const compliance: SectionRule = {
   id: '7.1',
-  title: 'every line is a message of the protocol, in order',
+  title: 'every line is a protocol message, in order',
   types: null,
-  nothing: 'there is no line',
+  nothing: 'the stream is empty',
   create(tally, { live }) {
     let handshakes = 0;
     let offers = 0;
@@ -57,18 +57,18 @@ const compliance: SectionRule = {
 
     function wrong(item: Item): string | null {
       const { fault, message, session, seq } = item;
-      if (fault !== null || message === null) return fault?.message ?? 'no message';
+      if (fault !== null || message === null) return fault?.message ?? 'not a message';
       if (message.type === 'handshake_request' || message.type === 'handshake_response')
         return shaken(message);
-      if (session?.messages === 0 && item.standing === 'next' && seq !== 1 && !live)
-        return `the session begins with number ${seq}, not with 1`;
+      if (session?.messages === 0 && item.sequence === 'next' && seq !== 1 && !live)
+        return `the session starts at number ${seq}, not at 1`;
       return orderFault(item);
     }
     return {
       push: (item) => tally.judge(item, wrong(item)),
       unjudged: () => [
-        ...(handshakes === 0 ? ['the versions of the two ends: no handshake'] : []),
-        ...(offers === 0 ? ['which types the receiver takes: no handshake offers any'] : []),
+        ...(handshakes === 0 ? ['protocol versions: there is no handshake'] : []),
+        ...(offers === 0 ? ['types the receiver accepts: no handshake lists any'] : []),
       ],
     };
   },
@@ -78,18 +78,18 @@ const TRANSPORTS = ['stdio', 'tcp', 'pipe'];
 
 const integration: SectionRule = {
   id: '7.2',
-  title: 'the same on every transport',
+  title: 'the same behaviour on every transport',
   types: [],
-  nothing: 'a stream shows one transport at most: the test suite runs over all of them',
+  nothing: 'a stream shows at most one transport; the test suite covers all of them',
   create(tally, { transports }) {
     return {
       push() {},
       end() {
         if (transports === null) return;
         for (const name of TRANSPORTS) {
-          const held = transports[name];
-          const why = held === undefined ? `${name} was not tried` : `${name} failed`;
-          tally.judge(NOWHERE, held === true ? null : why);
+          const passed = transports[name];
+          const why = passed === undefined ? `${name} was not tested` : `${name} failed`;
+          tally.judge(NOWHERE, passed === true ? null : why);
         }
       },
     };

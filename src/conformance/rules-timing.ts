@@ -1,4 +1,4 @@
-/** Criteria 3.1–3.4: times, delays, order, and signs of life. */
+/** Criteria 3.1–3.4: times, delays, order, and status of long calls. */
 
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
@@ -7,15 +7,15 @@ import { FOLLOWING_TYPES, missesCalls, type SectionRule } from './rule.ts';
 import { blockOf } from './sessions.ts';
 import type { Call, Item } from './tracked.ts';
 
-const NO_ARRIVALS = 'when the messages arrived is not known';
-/** Types whose own time is compared with that of their arrival: they are sent at once, whatever else waits. */
+const NO_ARRIVALS = 'arrival times are unknown';
+/** Types that are compared with their arrival time: they are sent immediately, ahead of queued messages. */
 const CLOCK_TYPES: ReadonlySet<string> = new Set(['handshake_request', 'heartbeat']);
 
 const timestamps: SectionRule = {
   id: '3.1',
-  title: 'timestamps are exact and do not go back',
+  title: 'timestamps are exact and never go back',
   types: LIVE_TYPES,
-  nothing: 'there is no message of a known type',
+  nothing: 'there are no messages of a known type',
   create(tally) {
     let clocks = 0;
     let captured = 0;
@@ -30,21 +30,21 @@ const timestamps: SectionRule = {
         if (Math.abs(skew_ms) > LIMITS.live_skew_ms_max)
           return `the clocks differ by ${skew_ms} ms`;
       }
-      // One that waited arrives late; early it arrives by the clocks alone.
+      // A queued message can arrive late; only a clock difference makes it arrive early.
       if (received_ms !== null && received_ms - at_ms < -LIMITS.live_skew_ms_max)
-        return `it arrived ${at_ms - received_ms} ms before it happened: the clocks differ`;
-      if (session === null || item.standing === 'late' || at_ms >= session.last_ms) return null;
-      return `${session.last_ms - at_ms} ms before an earlier message of its session`;
+        return `it arrived ${at_ms - received_ms} ms before its timestamp: the clocks differ`;
+      if (session === null || item.sequence === 'late' || at_ms >= session.last_ms) return null;
+      return `its timestamp is ${session.last_ms - at_ms} ms before that of an earlier message of the session`;
     }
 
     return {
       push: (item) => tally.judge(item, wrong(item)),
       unjudged: () => [
         ...(clocks === 0
-          ? ['the clocks of the two ends: no handshake or heartbeat with the time of its arrival']
+          ? ['clock difference: no handshake or heartbeat has an arrival time']
           : []),
         ...(captured > 0
-          ? [`whether ${captured} times are those of the events: they say time_source capture`]
+          ? [`accuracy of ${captured} timestamps: their time_source is capture`]
           : []),
       ],
     };
@@ -58,7 +58,7 @@ const DELAY_MS: Readonly<Record<string, number>> = {
 };
 const DELAY_OTHER_MS = 100;
 
-/** Milliseconds from the event to its arrival; null: not known. */
+/** Milliseconds from the event to its arrival; null when unknown. */
 export function delayOf({ message, received_ms, at_ms }: Item): number | null {
   return message === null || received_ms === null ? null : received_ms - at_ms;
 }
@@ -77,8 +77,8 @@ const latency: SectionRule = {
       const late = delay_ms > most_ms;
       const early = delay_ms < -LIMITS.live_skew_ms_max;
       const why = late
-        ? `${delay_ms} ms from the event to its arrival, ${most_ms} are allowed`
-        : `it arrived ${-delay_ms} ms before it happened: the clocks differ`;
+        ? `it arrived ${delay_ms} ms after its timestamp; at most ${most_ms} ms are allowed`
+        : `it arrived ${-delay_ms} ms before its timestamp: the clocks differ`;
       tally.judge(item, late || early ? why : null);
     },
   }),
@@ -101,13 +101,13 @@ const order: SectionRule = {
         if (data.message_id == null || misses_blocks) return undefined;
         return session.texts.has(data.message_id as string)
           ? null
-          : `no message_start of ${data.message_id} before`;
+          : `no earlier message_start of ${data.message_id}`;
       }
       if (CONTENT_TYPES.includes(type)) {
         if (misses_blocks) return undefined;
         return session.blocks.has(blockOf(data))
           ? null
-          : `no content_block_start of block ${data.index} before`;
+          : `no earlier content_block_start of block ${data.index}`;
       }
       if (owner !== null && owner.session_id !== session.id && !owner.answered)
         return `correlation_id ${owner.correlation_id} is in use by session ${owner.session_id}`;
@@ -115,31 +115,31 @@ const order: SectionRule = {
       if (call === null)
         return missesCalls(session, counts)
           ? undefined
-          : `no tool_call_request of ${data.call_id} before`;
-      return call.answered ? `the call ${call.call_id} has been answered already` : null;
+          : `no earlier tool_call_request with call_id ${data.call_id}`;
+      return call.answered ? `call ${call.call_id} has already been answered` : null;
     }
     return { push: (item) => tally.judge(item, wrong(item)) };
   },
 };
 
-/** Timers and busy machines: what a sign of life may be late. */
+/** Tolerance for timers and busy machines. */
 const SLACK_MS = 1_000;
 
 function silence(call: Call, until_ms: number): string | null {
   const first_ms = call.first_ms ?? until_ms - call.requested_ms;
   if (first_ms > LIMITS.live_status_first_ms + SLACK_MS)
-    return `call ${call.call_id}: the first sign of life after ${first_ms} ms`;
+    return `call ${call.call_id}: no message in the first ${first_ms} ms`;
   const longest_ms = Math.max(call.longest_ms, until_ms - call.sign_ms);
   if (call.first_ms !== null && longest_ms > LIMITS.live_status_every_ms + SLACK_MS)
-    return `call ${call.call_id}: no sign of life for ${longest_ms} ms`;
+    return `call ${call.call_id}: no message for ${longest_ms} ms`;
   return null;
 }
 
-const signsOfLife: SectionRule = {
+const statusReports: SectionRule = {
   id: '3.4',
-  title: 'long calls give signs of life',
+  title: 'long calls report their status',
   types: ['tool_call_response', 'session_end'],
-  nothing: 'no call ran longer than 5 s',
+  nothing: 'no call took longer than 5 s',
   create(tally, { sessions }) {
     function judge(call: Call, until_ms: number): void {
       if (until_ms - call.requested_ms <= LIMITS.live_status_first_ms) return;
@@ -160,4 +160,4 @@ const signsOfLife: SectionRule = {
   },
 };
 
-export const TIMING_RULES: readonly SectionRule[] = [timestamps, latency, order, signsOfLife];
+export const TIMING_RULES: readonly SectionRule[] = [timestamps, latency, order, statusReports];

@@ -1,4 +1,4 @@
-/** Each rule by streams that it passes and streams that it fails. */
+/** Each rule with streams that pass, streams that fail, and streams that are not judged. */
 import { describe, expect, test } from 'vitest';
 import { handshake, judged, START_MS, type Stream, stream } from '../../test/build-live.ts';
 import { verifies } from '../../test/e2e/verifies.ts';
@@ -8,7 +8,7 @@ import { LIVE_RULES } from './rules.ts';
 import { SentStream } from './sent-stream.ts';
 import type { Report } from './types.ts';
 
-/** What is judged: a stream with its options, or a whole report. */
+/** A stream with its options, or a complete report. */
 type Fixture = Stream | [Stream, JudgeOptions] | (() => Report);
 interface Fixtures {
   passes: Record<string, () => Fixture>;
@@ -20,7 +20,7 @@ interface Fixtures {
 const plain = () => stream().start().request().status().response().end();
 const control = () => stream().control('heartbeat', {});
 
-/** The same stream twice, the received one changed by `change`. */
+/** A stream as sent, and as received after `change`. */
 function sentAndReceived(change: (text: string) => string | null): [Stream, JudgeOptions] {
   const sent = plain();
   const received = stream();
@@ -42,7 +42,7 @@ const arriving = (delay_ms: number, build: (made: Stream) => Stream) => {
   return build(made);
 };
 
-/** Messages that were never text: an hour of them. */
+/** A report on minutes of messages that were not parsed from text. */
 function hour(minutes: number, late: (at: number) => boolean, skip = 0): () => Report {
   return () => {
     const judge = new Judge();
@@ -88,7 +88,7 @@ const unknownType = (made: Stream) => made.start().say('tool_call_start', { call
 
 const FIXTURES: Readonly<Record<string, Fixtures>> = {
   '1.1': {
-    passes: { 'a whole request': plain },
+    passes: { 'a complete request': plain },
     fails: {
       'no args': () => stream().start().say('tool_call_request', { call_id: 'c', name: 'B' }),
       'is_client_initiated as text': () =>
@@ -128,8 +128,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
           .status('c1', { progress: { percent: 40, note: 'half' } }),
     },
     fails: {
-      'a status that there is not': () =>
-        stream().start().request().status('c1', { status: 'in_progress' }),
+      'an unknown status': () => stream().start().request().status('c1', { status: 'in_progress' }),
       'no such call': () => stream().start().status(),
       'a number as text': () =>
         stream()
@@ -141,7 +140,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
   },
   '1.4': {
     passes: {
-      'a whole one': () =>
+      'a complete confirmation': () =>
         stream()
           .start()
           .request()
@@ -154,7 +153,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
           .request()
           .say('tool_call_confirmation', { call_id: 'c1', request: {}, prompt: '' }),
     },
-    open: { none: plain },
+    open: { 'no confirmation': plain },
   },
   '1.5': {
     passes: {
@@ -165,7 +164,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     },
     fails: {
       'no answer in a stream with answers': () => unknownType(handshake(stream())),
-      'another one answered': () =>
+      'another message is answered': () =>
         unknownType(stream()).ack(1).error('INVALID_MESSAGE_TYPE', { message_id: 'other' }),
     },
     open: { 'no unknown type': plain, 'a stream without answers': () => unknownType(stream()) },
@@ -181,14 +180,15 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     fails: {
       'other arguments': () => sentAndReceived((text) => text.replace('"ls"', '"ls "')),
       'another correlation id': () => sentAndReceived((text) => text.replace('s1/c1', 's1/c9')),
-      'one is missing': () => sentAndReceived((text) => (text.includes('running') ? null : text)),
-      'two contents of one number': () =>
+      'a message is missing': () =>
+        sentAndReceived((text) => (text.includes('running') ? null : text)),
+      'one number with two contents': () =>
         plain().say('session_end', { status: 'other' }, { seq: 5 }),
     },
-    open: { 'nothing to hold it against': plain },
+    open: { 'no sent stream': plain },
   },
   '2.2': {
-    passes: { 'all there': plain },
+    passes: { 'all fields': plain },
     fails: {
       missing: () => stream().say('session_start', {}),
       empty: () => stream().say('session_start', { agent: '' }),
@@ -208,7 +208,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
           args: [],
           is_client_initiated: true,
         }),
-      'no time': () => stream().start({ timestamp: '2026-13-03T10:00:00.000Z' }),
+      'an invalid time': () => stream().start({ timestamp: '2026-13-03T10:00:00.000Z' }),
     },
     open: { 'only garbage': () => stream().raw('[]') },
   },
@@ -229,7 +229,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     },
     fails: {
       'a cut line': () => plain().raw('{"type":"session_end","time'),
-      'half a character': () => stream().raw(plain().lines[0]!.text.replace('toy', '\\ud83d')),
+      'an unpaired surrogate': () => stream().raw(plain().lines[0]!.text.replace('toy', '\\ud83d')),
       'bytes that are not base64': () =>
         stream()
           .start()
@@ -248,7 +248,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'back in time': () =>
         stream().start().request('c1', { timestamp: '2026-03-03T09:59:59.999Z' }),
       microseconds: () => stream().start({ timestamp: '2026-03-03T10:00:00.000000Z' }),
-      'a day that there is not': () => stream().start({ timestamp: '2026-02-30T10:00:00.000Z' }),
+      'an invalid day': () => stream().start({ timestamp: '2026-02-30T10:00:00.000Z' }),
       'arrived before it happened': () => arriving(-500, (made) => made.start()),
       'clocks that differ': () => arriving(150, (made) => handshake(made)),
     },
@@ -260,7 +260,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'too late for calls': () => arriving(30, (made) => made.start().request().response().end()),
       'before it happened': () => arriving(-500, (made) => made.start()),
     },
-    open: { 'arrivals are not known': plain },
+    open: { 'unknown arrival times': plain },
   },
   '3.3': {
     passes: { 'in order': plain, content: () => content(stream()) },
@@ -285,9 +285,9 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     },
     fails: {
       'silent for 20 s': () => stream().start().request().wait(20_000).response(),
-      'silent after the first sign': () =>
+      'silent after the first status': () =>
         stream().start().request().wait(4_000).status().wait(15_000).response(),
-      'given up silently': () => stream().start().request().wait(400_000).end(),
+      'ended without a status': () => stream().start().request().wait(400_000).end(),
       'open and silent at the end': () =>
         stream()
           .start()
@@ -325,8 +325,8 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
   },
   '4.2': {
     passes: {
-      'a whole session': plain,
-      'a state that fits': () =>
+      'a complete session': plain,
+      'a correct session_state': () =>
         stream()
           .start()
           .request()
@@ -337,7 +337,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
             counters: {},
           })
           .end(),
-      'a session without an end, while the stream goes on': () => [
+      'a session without an end in a stream that continues': () => [
         stream().start(),
         { live: true },
       ],
@@ -347,7 +347,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'after session_end': () => plain().request('c2'),
       'a second start': () => stream().start().start().end(),
       'no session_end': () => stream().start().request().response(),
-      'no session_end of one of two': () => {
+      'no session_end for one of two sessions': () => {
         const made = plain();
         made.session = 's2';
         return made.start();
@@ -359,7 +359,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
         made.session = 's1';
         return made.end();
       },
-      'a state that does not fit': () =>
+      'a wrong session_state': () =>
         stream()
           .start()
           .say('session_state', {
@@ -390,7 +390,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'another trace': () =>
         stream().start().request('c1', traced('a')).response('c1', traced('b')),
       'a lost trace': () => stream().start().request('c1', traced('a')).response(),
-      'no traceparent': () =>
+      'an invalid traceparent': () =>
         stream()
           .start()
           .request('c1', { trace: { traceparent: 'x' } }),
@@ -409,7 +409,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     },
     fails: {
       'no cause': () => stream().start().error('DUPLICATE_CONFLICT', null),
-      'a number that was not reached': () =>
+      'a number beyond the session': () =>
         stream().start().error('DUPLICATE_CONFLICT', { seq: 9 }, { session_id: 's1' }),
       "another session's cause": () =>
         stream()
@@ -423,24 +423,24 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     },
   },
   '5.1': {
-    passes: { 'an hour at 100 a second': () => hour(60, (at) => at % 50 === 0) },
+    passes: { 'an hour at 100 per second': () => hour(60, (at) => at % 50 === 0) },
     fails: {
-      'one of ten is late': () => hour(60, (at) => at % 10 === 0),
+      'one in ten is late': () => hour(60, (at) => at % 10 === 0),
       'one is lost': () => hour(60, () => false, 1_000),
     },
-    open: { 'a minute': () => hour(2, () => false), 'arrivals are not known': plain },
+    open: { 'a minute': () => hour(2, () => false), 'unknown arrival times': plain },
   },
   '5.2': {
     passes: { flat: () => withMemory(Array.from({ length: 30 }, (_, at) => 20 + (at % 3))) },
     fails: {
       'over 50 MB': () => withMemory([20, 60]),
-      'it grows': () => withMemory(Array.from({ length: 30 }, (_, at) => 10 + at)),
+      growing: () => withMemory(Array.from({ length: 30 }, (_, at) => 10 + at)),
     },
-    open: { 'nobody measured': plain },
+    open: { 'no measurements': plain },
   },
   '6.1': {
     passes: {
-      'the session goes on': () =>
+      'the session continues': () =>
         stream().start().request().failure().request('c2').response('c2').end(),
     },
     fails: {
@@ -451,7 +451,7 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     },
     open: {
       'no tool failed': plain,
-      'the last word of a live stream': () => [
+      'the last message of a live stream': () => [
         stream().start().request().failure(),
         { live: true },
       ],
@@ -460,7 +460,8 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
   '6.2': {
     passes: { 'all acknowledged': () => plain().ack(5), 'no acknowledgements known': plain },
     fails: {
-      'asks for none': () => stream().start().request('c1', { ack_required: false }).response(),
+      'requests no acknowledgement': () =>
+        stream().start().request('c1', { ack_required: false }).response(),
       'a number is missing': () => stream().start().request('c1', { seq: 3 }).response(),
       'never acknowledged': () => stream().start().request().ack(1).response(),
       'not durable': () => plain().control('ack', { acked: [], durable: false }),
@@ -482,11 +483,12 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
     fails: {
       garbage: () => plain().raw('garbage'),
       'a gap': () => stream().start().request('c1', { seq: 3 }),
-      'a late one': () => stream().start().request('c1', { seq: 3 }).status('c1', {}, { seq: 2 }),
-      'it does not begin with 1': () => stream().start({ seq: 4 }),
-      'other content': () => stream().start().start({ seq: 1 }),
+      'a late message': () =>
+        stream().start().request('c1', { seq: 3 }).status('c1', {}, { seq: 2 }),
+      'a start at another number than 1': () => stream().start({ seq: 4 }),
+      'different content': () => stream().start().start({ seq: 1 }),
       'another version': () => handshake(stream(), '2.0'),
-      'a receiver that does not take all types': () =>
+      'a receiver that does not accept all types': () =>
         handshake(stream(), '1.0', ['session_start', 'session_end']),
       'an unknown type': () => unknownType(stream()),
     },
@@ -497,10 +499,13 @@ const FIXTURES: Readonly<Record<string, Fixtures>> = {
       'all transports': () => [plain(), { transports: { stdio: true, tcp: true, pipe: true } }],
     },
     fails: {
-      'one fails': () => [plain(), { transports: { stdio: true, tcp: false, pipe: true } }],
-      'one was not tried': () => [plain(), { transports: { stdio: true, tcp: true } }],
+      'one transport fails': () => [
+        plain(),
+        { transports: { stdio: true, tcp: false, pipe: true } },
+      ],
+      'one transport was not tested': () => [plain(), { transports: { stdio: true, tcp: true } }],
     },
-    open: { 'nobody tried': plain },
+    open: { 'no transport was tested': plain },
   },
 };
 
@@ -511,19 +516,15 @@ function reportOf(fixture: Fixture): Report {
 }
 const ruleIn = (report: Report, id: string) => report.rules.find((rule) => rule.id === id);
 
-verifies(
-  'CF-1',
-  'there is one rule a criterion, each with streams that it passes and fails',
-  () => {
-    const ids = LIVE_RULES.map(({ id }) => id);
-    expect(ids.join(' ')).toBe(
-      '1.1 1.2 1.3 1.4 1.5 2.1 2.2 2.3 2.4 3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4 5.1 5.2 6.1 6.2 7.1 7.2',
-    );
-    expect(Object.keys(FIXTURES).sort()).toEqual([...ids].sort());
-    for (const { passes, fails, open } of Object.values(FIXTURES))
-      for (const kind of [passes, fails, open]) expect(Object.keys(kind)).not.toEqual([]);
-  },
-);
+verifies('CF-1', 'there is one rule per criterion, each with streams that pass and fail', () => {
+  const ids = LIVE_RULES.map(({ id }) => id);
+  expect(ids.join(' ')).toBe(
+    '1.1 1.2 1.3 1.4 1.5 2.1 2.2 2.3 2.4 3.1 3.2 3.3 3.4 4.1 4.2 4.3 4.4 5.1 5.2 6.1 6.2 7.1 7.2',
+  );
+  expect(Object.keys(FIXTURES).sort()).toEqual([...ids].sort());
+  for (const { passes, fails, open } of Object.values(FIXTURES))
+    for (const kind of [passes, fails, open]) expect(Object.keys(kind)).not.toEqual([]);
+});
 
 for (const [id, { passes, fails, open }] of Object.entries(FIXTURES)) {
   describe(`rule ${id}`, () => {

@@ -1,4 +1,4 @@
-/** The contract of `openagent.run_event.v1` as rules; their ids are those of its requirements. */
+/** The contract of `openagent.run_event.v1` as rules. Their ids are the ids of its requirements. */
 
 import { LastSet } from '../lib/bounded.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -9,7 +9,7 @@ import { CONFORMANCE_LIMITS } from './limits.ts';
 import { eachRecord, lineAt, linesRule, type RecordRule, schemaRule } from './records.ts';
 
 const section = 'Run events';
-const NO_RECORD = 'there is no record';
+const NO_RECORD = 'there are no records';
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const STRING_BYTES_MAX = CONTENT_PREVIEW_MAX_BYTES;
 
@@ -21,7 +21,7 @@ const rule = (id: string, title: string, nothing = NO_RECORD) => ({
   nothing,
 });
 
-/** Bytes of the first string that is too long; null: there is none. */
+/** Bytes of the first string that is too long; null when there is none. */
 function longString(value: unknown, depth = 0): number | null {
   if (typeof value === 'string') {
     const bytes = utf8Bytes(value);
@@ -35,7 +35,7 @@ function longString(value: unknown, depth = 0): number | null {
   return null;
 }
 
-/** The order in which a call's records may come. */
+/** The order of a call's records. */
 const STAGES: Readonly<Record<string, number>> = {
   tool_call_detected: 1,
   tool_decision: 2,
@@ -46,19 +46,19 @@ const STAGES: Readonly<Record<string, number>> = {
 const calls: RecordRule = {
   ...rule(
     'RE-11',
-    "a call's records come in order, and each that started is finished",
+    "a call's records are in order, and each started call is finished",
     'there are no calls',
   ),
   create(tally) {
     const open = new Map<string, { stage: number; line: number }>();
-    // Remembered as long as there is room.
+    // Only the latest ones are remembered.
     const finished = new LastSet<string, number>(CONFORMANCE_LIMITS.calls_max);
     const stageOf = (call: string) => finished.get(call) ?? open.get(call)?.stage ?? 0;
 
     function wrong(call: string, stage: number, type: string): string | null {
       const before = stageOf(call);
       if (stage > 1 && before === 0) return `call ${call}: ${type} before tool_call_detected`;
-      return stage <= before ? `call ${call}: ${type} comes too late or twice` : null;
+      return stage <= before ? `call ${call}: ${type} is repeated or out of order` : null;
     }
 
     return {
@@ -76,7 +76,7 @@ const calls: RecordRule = {
       end() {
         for (const [call, { stage, line }] of open)
           if (stage === STAGES.tool_exec_started)
-            tally.judge(lineAt(line), `call ${call} was started and never finished`);
+            tally.judge(lineAt(line), `call ${call} was started but never finished`);
       },
     };
   },
@@ -112,14 +112,15 @@ const sequence = eachRecord(rule('RE-4', 'sequence starts at 1 and grows by exac
   return ({ sequence: found }) => {
     const due = last + 1;
     last = typeof found === 'number' ? found : due;
-    return found === due ? null : `sequence is ${JSON.stringify(found)}, ${due} is due`;
+    return found === due ? null : `sequence is ${JSON.stringify(found)}, but ${due} was expected`;
   };
 });
 
 const time = eachRecord(rule('RE-5', 'ts has milliseconds and never goes back'), () => {
   let last = '';
   return ({ ts }) => {
-    if (typeof ts !== 'string' || !TIME.test(ts)) return `ts is ${JSON.stringify(ts)}`;
+    if (typeof ts !== 'string' || !TIME.test(ts))
+      return `ts is ${JSON.stringify(ts)}, not a UTC time with milliseconds`;
     const back = ts < last;
     const before = last;
     last = ts;
@@ -151,7 +152,7 @@ const sizes = eachRecord(
   () =>
     ({ data }) => {
       const bytes = longString(data);
-      return bytes === null ? null : `a string of ${bytes} bytes`;
+      return bytes === null ? null : `a string has ${bytes} bytes`;
     },
 );
 

@@ -1,7 +1,7 @@
 /**
- * Which messages a person looks at: one of a hundred, drawn by a hash of session and number, so that every machine and
- * every run draws the same. `mixed(fnv1a("<session_id>:<seq>")) % 100 === 0`; FNV-1a alone is not even enough for texts
- * that differ in their last digits only.
+ * Selects the messages for human review: one in a hundred, by a hash of session and number, so that every machine and
+ * every run selects the same ones: `mixed(fnv1a("<session_id>:<seq>")) % 100 === 0`. FNV-1a alone is not uniform enough
+ * for texts that differ only in their last digits.
  */
 import { fnv1a, mixed } from './hash.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The stream as it was sent, to hold the received one against: deep equality by session and number (criterion 2.1).
- * Of each message only hashes are kept, of its data and of the rest: 12 bytes.
+ * The stream as it was sent, for comparison with the received one: deep equality by session and number (criterion 2.1).
+ * Only hashes of each message are kept, of its data and of the envelope: 12 bytes.
  */
 
 import { canonical, fnv1a, mixed } from './hash.ts';
@@ -8,9 +8,9 @@ import { CONFORMANCE_LIMITS } from './limits.ts';
 import type { Message, Place } from './types.ts';
 
 interface Sent {
-  /** Three for each number: two of the data, one of the rest. */
+  /** Three per number: two of the data, one of the envelope. */
   hashes: Uint32Array;
-  /** 0: not sent; 1: sent; 2: also received. */
+  /** 0: not sent; 1: sent; 2: sent and received. */
   states: Uint8Array;
   last: number;
 }
@@ -42,7 +42,7 @@ export class SentStream {
     if (session_id == null || seq == null || seq < 1) return;
     const known = this.#sessions.get(session_id);
     const { against_max } = CONFORMANCE_LIMITS;
-    // A number far ahead would ask for room that no message fills.
+    // A number far ahead would allocate memory that no message fills.
     if (this.#count >= against_max || seq - (known?.last ?? 0) > against_max / 10) {
       this.#over_limit += 1;
       return;
@@ -50,7 +50,7 @@ export class SentStream {
     const sent = known ?? { hashes: new Uint32Array(48), states: new Uint8Array(16), last: 0 };
     if (known === undefined) this.#sessions.set(session_id, sent);
     roomFor(sent, seq);
-    // Sent again: the first counts.
+    // A resend: the first one counts.
     if (sent.states[seq] !== 0) return;
     this.#count += 1;
     sent.last = Math.max(sent.last, seq);
@@ -58,20 +58,21 @@ export class SentStream {
     sent.hashes.set(hashesOf(message), seq * 3);
   }
 
-  /** What differs; null: nothing. `unknown`: it cannot be compared, for a limit. */
+  /** The difference; null when there is none. `unknown` when it cannot be compared because of a limit. */
   compare(message: Message): string | null | 'unknown' {
     const { session_id, seq } = message;
     if (session_id == null || seq == null || seq < 1) return 'unknown';
     const sent = this.#sessions.get(session_id);
-    if (!sent?.states[seq]) return this.#over_limit > 0 ? 'unknown' : 'it was never sent';
+    if (!sent?.states[seq]) return this.#over_limit > 0 ? 'unknown' : 'the message was never sent';
     sent.states[seq] = 2;
     const [a, b, c] = hashesOf(message);
     const { hashes } = sent;
-    if (hashes[seq * 3] !== a || hashes[seq * 3 + 1] !== b) return 'data is not what was sent';
-    return hashes[seq * 3 + 2] === c ? null : 'the fields beside data are not what was sent';
+    if (hashes[seq * 3] !== a || hashes[seq * 3 + 1] !== b)
+      return 'data differs from what was sent';
+    return hashes[seq * 3 + 2] === c ? null : 'fields other than data differ from what was sent';
   }
 
-  /** What was sent and never compared, at most `most` of it, and how much there is. */
+  /** The messages that were sent and not received: the first `most` of them, and the number of all. */
   missing(most: number): { first: Place[]; all: number } {
     const first: Place[] = [];
     let all = 0;

@@ -1,6 +1,6 @@
 /**
- * What the stream has said so far: sessions, their open calls and content blocks, who has which correlation id.
- * Contract: memory is bounded; what goes over a limit is left out and counted, and the rules do not judge it.
+ * The state of a stream: sessions, their open calls and content blocks, and the owner of each correlation id.
+ * Contract: memory is bounded. Entries over a limit are left out and counted, and the rules do not judge them.
  */
 import { checksum } from '../lib/checksum.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -12,22 +12,22 @@ import {
   type Item,
   itemOf,
   type Sender,
-  type SeqStanding,
+  type Sequence,
   Session,
   type TrackerCounts,
 } from './tracked.ts';
 import type { Message, StreamLine } from './types.ts';
 
 export interface TrackerOptions {
-  /** Called once for a session that is let go. */
+  /** Called once for each dropped session. */
   onClose(session: Session): void;
   /** Sessions may have begun before the stream did, as after a restart of the receiver. */
   joins: boolean;
 }
 
-/** Of the room for open calls and blocks: what one of several senders may take. */
+/** One sender's share of the room for open calls and blocks. */
 const SENDER_SHARE = 1 / 4;
-/** The ids that one message can add to it. */
+/** Characters of the ids that one message can add. */
 const IDS_CHARS_MAX = 4 * LIMITS.live_id_chars_max;
 
 const openIn = ({ calls, blocks, texts }: Session) => calls.size + blocks.size + texts.size;
@@ -47,7 +47,7 @@ export class Tracker {
     count: CONFORMANCE_LIMITS.calls_max,
     chars: LIMITS.live_call_chars_max,
   });
-  /** Those of the sessions that are known. */
+  /** The senders of the known sessions. */
   readonly #senders = new Map<string, Sender>();
   readonly #options: TrackerOptions;
   /** The session of the last message. */
@@ -63,7 +63,7 @@ export class Tracker {
     return open;
   }
 
-  /** Null for a message that was there already. */
+  /** Null for a duplicate. */
   look(line: StreamLine): Item | null {
     const item = itemOf(line);
     const { session_id, seq, message, type } = item;
@@ -71,15 +71,15 @@ export class Tracker {
     if (seq !== null && message !== null) {
       item.session = this.#sessionOf(item, session_id, seq);
       if (item.session === null) return item;
-      const standing = this.#standingOf(item.session, seq, line.text);
-      if (standing === 'duplicate') {
+      const sequence = this.#sequenceOf(item.session, seq, line.text);
+      if (sequence === 'duplicate') {
         this.counts.duplicates += 1;
         return null;
       }
-      item.standing = standing;
+      item.sequence = sequence;
       item.expected_seq = item.session.last_seq + 1;
-      // It is judged for what it is, and not as a part of the session.
-      if (standing === 'conflict') item.session = null;
+      // The message itself is judged, but not as part of the session.
+      if (sequence === 'conflict') item.session = null;
     }
     const known = item.session ?? this.sessions.get(session_id);
     if (known !== undefined && seq !== null && seq > known.highest_seq) known.highest_seq = seq;
@@ -92,12 +92,12 @@ export class Tracker {
     return item;
   }
 
-  /** Lets the message take effect. */
+  /** Applies the message to the state. */
   settle(item: Item): void {
-    const { message, session, seq, standing } = item;
+    const { message, session, seq, sequence } = item;
     if (message === null || session === null || seq === null) return;
-    if (standing === 'late') session.missing -= 1;
-    if (standing === 'gap') session.missing += seq - item.expected_seq;
+    if (sequence === 'late') session.missing -= 1;
+    if (sequence === 'gap') session.missing += seq - item.expected_seq;
     session.last_seq = Math.max(session.last_seq, seq);
     session.seen.add(seq, this.#sumOf(item.text));
     session.messages += 1;
@@ -109,35 +109,35 @@ export class Tracker {
     if (message.type === 'session_end') this.#end(session);
   }
 
-  #standingOf(session: Session, seq: number, text: string): SeqStanding | 'duplicate' {
+  #sequenceOf(session: Session, seq: number, text: string): Sequence | 'duplicate' {
     if (seq === session.last_seq + 1) return 'next';
     if (seq > session.last_seq) return 'gap';
     return session.seen.compare(seq, this.#sumOf(text));
   }
 
-  /** Live, the journal has compared them: a number that comes again is the same message. */
+  /** In a live stream the journal has compared the content: a repeated number is the same message. */
   #sumOf(text: string): number {
     return this.#options.joins ? 0 : checksum(text);
   }
 
   #roomForSession(): boolean {
     if (this.sessions.size < LIMITS.live_sessions_max) return true;
-    // Of those that have ended the oldest goes, then the one that has been silent longest of those that nobody sends for.
+    // Drops the oldest ended session, else the session without a sender that has been silent longest.
     const all = () => this.sessions.values();
-    const leaving = all().find(({ ended }) => ended) ?? all().find(({ held }) => !held);
-    if (leaving !== undefined) this.#letGo(leaving);
-    return leaving !== undefined;
+    const dropped = all().find(({ ended }) => ended) ?? all().find(({ held }) => !held);
+    if (dropped !== undefined) this.#drop(dropped);
+    return dropped !== undefined;
   }
 
-  /** What a session has open that nobody sends for takes no room from others. */
+  /** Drops a session without a sender when its open calls and blocks take room from others. */
   #roomForOpen(): void {
     if (!this.#options.joins || this.#room.fits(IDS_CHARS_MAX)) return;
-    const left = this.sessions.values().find((one) => !one.held && openIn(one) > 0);
-    if (left !== undefined) this.#letGo(left);
+    const dropped = this.sessions.values().find((one) => !one.held && openIn(one) > 0);
+    if (dropped !== undefined) this.#drop(dropped);
   }
 
-  /** One that has not ended is not judged: it may continue. */
-  #letGo(session: Session): void {
+  /** A session that has not ended is not judged: it may continue. */
+  #drop(session: Session): void {
     const { id, ended, sender, blocks, texts } = session;
     if (!ended) this.counts.sessions_dropped += 1;
     this.sessions.delete(id);
@@ -167,7 +167,7 @@ export class Tracker {
     if (known !== undefined) {
       if (!joins || known === this.#latest) return known;
       this.#latest = known;
-      // In the order of their last messages.
+      // Keeps the map in the order of the last messages.
       this.sessions.delete(id);
       this.sessions.set(id, known);
       return known;
@@ -208,7 +208,7 @@ export class Tracker {
 
 export const blockOf = (data: Record<string, unknown>) => `${data.message_id}\n${data.index}`;
 
-/** Of an error: that of the message that led to it. */
+/** For an error, the correlation id of the message that caused it. */
 function correlationOf({ message, raw }: Item): string {
   const cause = message?.type === 'error' ? (message.data.caused_by as Message | null) : null;
   const id = cause?.correlation_id ?? raw?.correlation_id;

@@ -1,4 +1,4 @@
-/** Counting: what was checked, what failed, and the first failures. */
+/** Counts checks and failures, and keeps the first failures. */
 import { CONFORMANCE_LIMITS } from './limits.ts';
 import {
   type Failure,
@@ -24,7 +24,7 @@ export class Tally {
     this.#onFailure = onFailure;
   }
 
-  /** `why` says what is wrong with it; null: nothing, undefined: there was nothing to check. */
+  /** `why`: the reason of the failure; null when the check passed, undefined when nothing was checked. */
   judge(place: Place, why: string | null | undefined): void {
     if (why === undefined) return;
     this.#checked += 1;
@@ -35,7 +35,7 @@ export class Tally {
     this.#onFailure?.(this.#rule, failure);
   }
 
-  /** `nothing`: why there is no verdict when nothing was checked. */
+  /** `nothing`: the reason when nothing was checked. */
   report(nothing: string, unjudged: readonly string[]): RuleReport {
     const { id, title, section, threshold } = this.#rule;
     const [checked, failed] = [this.#checked, this.#failed];
@@ -56,13 +56,13 @@ function verdictOf(rate: number | null, threshold: number): Verdict {
   return rate >= threshold ? 'passed' : 'failed';
 }
 
-/** One verdict on all rules: nothing that was not judged makes a pass. */
+/** The verdict over all rules. Rules that were not judged do not count as passed. */
 function overall(rules: readonly RuleReport[]): Verdict {
   if (rules.some(({ verdict }) => verdict === 'failed')) return 'failed';
   return rules.some(({ verdict }) => verdict === 'passed') ? 'passed' : 'not judged';
 }
 
-/** `counted`: what a stream of messages has beside lines. */
+/** `counted`: further counts of a stream of messages. */
 export function reportOf(
   format: string,
   { lines, faulty }: { lines: number; faulty: number },

@@ -1,4 +1,4 @@
-/** What is known of a stream while it is judged: its senders, their sessions and calls, and each line among them. */
+/** State of a stream while it is judged: senders, sessions, calls, and each line with its context. */
 import { filledOf } from '../lib/foreign.ts';
 import { isoTime } from '../lib/iso-time.ts';
 import { type Room, RoomMap } from '../lib/room.ts';
@@ -6,14 +6,14 @@ import { CLIENT_MESSAGE_TYPES, CONTROL_MESSAGE_TYPES } from '../model/live-words
 import { DedupWindow } from './dedup-window.ts';
 import type { Message, Place, StreamLine } from './types.ts';
 
-/** Whoever sent the first message of a session. Its sessions can disturb each other, and no others (LP-15). */
+/** The sender of a session's first message. Its sessions can affect each other, but no others (LP-15). */
 export interface Sender {
   id: string;
-  /** How many of its sessions are known. */
+  /** Number of its known sessions. */
   sessions: number;
-  /** Correlation id → the call that has it. */
+  /** Correlation id → the call that owns it. */
   owners: Map<string, Call>;
-  /** For its open calls and content blocks. */
+  /** Room for its open calls and content blocks. */
   room: Room;
 }
 
@@ -25,12 +25,13 @@ export interface Call {
   trace: string | null;
   place: Place;
   requested_ms: number;
-  /** Of the last message that belongs to it. */
+  /** Time of the last message of the call. */
   sign_ms: number;
-  /** Between two signs of life, the longest; and from the request to the first. */
+  /** The longest time between two messages of the call. */
   longest_ms: number;
+  /** From the request to the next message. */
   first_ms: number | null;
-  /** A status said that it failed. */
+  /** A status message reported failure. */
   failed: boolean;
   answered: boolean;
 }
@@ -41,30 +42,30 @@ const charsOf = (call_id: string, { correlation_id, trace }: Call) =>
 export class Session {
   readonly id: string;
   readonly sender: Sender;
-  /** It began before the stream did, or was let go meanwhile: calls and blocks of before are not known. */
+  /** It began before the stream, or was dropped in between: earlier calls and blocks are unknown. */
   readonly joined: boolean;
-  /** It may continue: whoever sends for it has not left. */
+  /** It may continue: its sender is still connected. */
   held = true;
-  /** Number of the first message that was seen. */
+  /** Number of the first message seen. */
   readonly first_seq: number;
   last_seq: number;
-  /** Also of messages that could not be taken. */
+  /** Includes messages that could not be accepted. */
   highest_seq: number;
   last_ms: number;
   started = false;
   ended = false;
-  /** Numbers that were jumped over and did not come later. */
+  /** Skipped numbers that have not arrived later. */
   missing: number;
-  /** Messages so far, each once. */
+  /** Messages so far, without duplicates. */
   messages = 0;
   readonly seen = new DedupWindow();
   readonly calls: RoomMap<Call>;
   /** Open content blocks by message and index. */
   readonly blocks: RoomMap<true>;
-  /** Messages of the model that have begun. */
+  /** Open messages of the model. */
   readonly texts: RoomMap<true>;
 
-  /** `joins`: it may have begun before the stream did. */
+  /** `joins`: the session may have begun before the stream. */
   constructor(
     id: string,
     sender: Sender,
@@ -84,37 +85,37 @@ export class Session {
   }
 }
 
-/** How a message's number relates to those before it. */
-export type SeqStanding = 'next' | 'gap' | 'late' | 'conflict' | 'none';
+/** How a message's number relates to the earlier ones. */
+export type Sequence = 'next' | 'gap' | 'late' | 'conflict' | 'none';
 
-/** A line with all that the rules want to know of it; of the time before the message itself took effect. */
+/** A line with its context for the rules. The context is the state before the message is applied. */
 export interface Item extends Place {
   line: number;
   text: string;
   fault: StreamLine['fault'];
   /** Null for a line with a fault. */
   message: Message | null;
-  /** What could be parsed, also of a line with a fault. */
+  /** The parsed part, also of a line with a fault. */
   raw: Record<string, unknown> | null;
   type: string | null;
   received_ms: number | null;
   sender: string;
   at_ms: number;
-  /** Null: without a number, beyond the limits, or a conflict. */
+  /** Null for a message without a number, over a limit, or in conflict. */
   session: Session | null;
-  standing: SeqStanding;
-  /** The number that was expected; only for a gap. */
+  sequence: Sequence;
+  /** The next number of the session. */
   expected_seq: number;
-  /** The call that it belongs to, open or answered. */
+  /** The call it belongs to, open or answered. */
   call: Call | null;
-  /** The call of the same sender that has this correlation id. */
+  /** The call of the same sender that owns this correlation id. */
   owner: Call | null;
 }
 
 export interface TrackerCounts {
   sessions: number;
   duplicates: number;
-  /** Left out for a limit. */
+  /** Messages of sessions over the limit. */
   sessions_over: number;
   sessions_dropped: number;
   calls_over: number;
@@ -124,7 +125,7 @@ export interface TrackerCounts {
 const number = (value: unknown) =>
   Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
 
-/** Messages of clients and of connections: a `seq` in them does not count the messages of a session. */
+/** Messages of clients and connections: their `seq` is not a number of the session. */
 const UNNUMBERED: ReadonlySet<unknown> = new Set(
   [...CLIENT_MESSAGE_TYPES, ...CONTROL_MESSAGE_TYPES].filter((type) => type !== 'error'),
 );
@@ -145,7 +146,7 @@ export function itemOf(line: StreamLine): Item {
     sender: line.sender ?? '',
     at_ms: fault === null ? (isoTime(line.message.timestamp) as number) : Number.NaN,
     session: null,
-    standing: 'none',
+    sequence: 'none',
     expected_seq: 0,
     call: null,
     owner: null,

@@ -1,17 +1,17 @@
-/** What holds in every transcript (TR-1), as rules. */
+/** The rules for every transcript (TR-1). */
 import type { Transcript, TranscriptCall } from '../model/transcript.ts';
 import { eachRecord, linesRule, type RecordLine, type RecordRule, schemaRule } from './records.ts';
 
 const section = 'Transcripts';
 
-/** Checks a transcript that has the form of its schema. */
+/** A rule for each transcript that matches its schema. */
 const eachTranscript = (
   id: string,
   title: string,
   wrong: (transcript: Transcript) => string | null,
 ): RecordRule => {
   const rule = eachRecord(
-    { id, title, section, threshold: 1, nothing: 'there is no transcript whose form holds' },
+    { id, title, section, threshold: 1, nothing: 'no transcript matches the schema' },
     () => (value) => wrong(value as Transcript),
   );
   return {
@@ -43,14 +43,15 @@ function callFault(transcript: Transcript): string | null {
   );
   return orphan === undefined
     ? null
-    : `messages[${orphan.index}] is of call ${orphan.parent_tool_call_id}, which is not there`;
+    : `messages[${orphan.index}] belongs to call ${orphan.parent_tool_call_id}, which does not exist`;
 }
 
 const isBack = (from: number | null, to: number | null) =>
   from !== null && to !== null && to < from;
 
 function timeFault(transcript: Transcript): string | null {
-  if (isBack(transcript.start_time_ms, transcript.end_time_ms)) return 'it ends before it starts';
+  if (isBack(transcript.start_time_ms, transcript.end_time_ms))
+    return 'the run ends before it starts';
   for (const { id, start_time_ms, end_time_ms } of callsOf(transcript))
     if (isBack(start_time_ms, end_time_ms)) return `call ${id} ends before it starts`;
   return null;
@@ -59,10 +60,12 @@ function timeFault(transcript: Transcript): string | null {
 export const TRANSCRIPT_RULES: readonly RecordRule[] = [
   linesRule({ id: 'TR-1.1', section }),
   schemaRule({ id: 'TR-1.2', section }),
-  eachTranscript('TR-1.3', 'messages are counted from 0', indexFault),
-  eachTranscript('TR-1.4', 'call ids are unique, parents are there', callFault),
+  eachTranscript('TR-1.3', 'messages are numbered from 0', indexFault),
+  eachTranscript('TR-1.4', 'call ids are unique, parent calls exist', callFault),
   eachTranscript('TR-1.5', 'nothing ends before it starts', timeFault),
-  eachTranscript('TR-1.6', 'success is what exit_reason says', ({ success, exit_reason }) =>
-    success === (exit_reason === 'ok') ? null : `success is ${success} with ${exit_reason}`,
+  eachTranscript('TR-1.6', 'success agrees with exit_reason', ({ success, exit_reason }) =>
+    success === (exit_reason === 'ok')
+      ? null
+      : `success is ${success}, but exit_reason is ${exit_reason}`,
   ),
 ];

@@ -1,16 +1,16 @@
-/** What the rules speak of: lines of a stream, verdicts on them, and the report. */
+/** The types that rules work with: lines of a stream, verdicts and the report. */
 import type { WireMessage } from '../model/live.ts';
 
-/** What is wrong with a line, as its reader found it. */
+/** The fault that the reader found in a line. */
 interface LineFault {
   code: string;
-  /** `data.call_id`; null where no one field is to blame. */
+  /** Path of the field, such as `data.call_id`; null when no single field is at fault. */
   field: string | null;
   message: string;
   details: Record<string, unknown>;
 }
 
-/** A message without a fault; of any type, also of one that is not known here. */
+/** A message without a fault, of a known or unknown type. */
 export type Message = Omit<WireMessage, 'type'> & { type: string };
 
 /** One line as it was read. */
@@ -18,17 +18,17 @@ export type StreamLine = {
   /** 1-based. */
   line: number;
   text: string;
-  /** When it arrived, by the receiver's clock; null or left out: not known. */
+  /** Time of arrival by the receiver's clock; null or absent when unknown. */
   received_ms?: number | null;
-  /** Who sent it, where the senders are strangers to each other; left out: all lines have one sender. */
+  /** Set when the senders are independent of each other; absent when all lines have one sender. */
   sender?: string;
 } & (
   | { fault: null; message: Message }
-  /** `message`: what could be parsed. */
+  /** `message`: the part that could be parsed. */
   | { fault: LineFault; message: Record<string, unknown> | null }
 );
 
-/** Where a failure is. */
+/** The location of a failure. */
 export interface Place {
   line: number | null;
   session_id: string | null;
@@ -47,21 +47,21 @@ export type Verdict = 'passed' | 'failed' | 'not judged';
 export interface RuleInfo {
   readonly id: string;
   readonly title: string;
-  /** The part of the criteria that it belongs to. */
+  /** The section of the criteria it belongs to. */
   readonly section: string;
-  /** The share of what is checked that has to hold: 1 is all of it. */
+  /** The share of checks that must pass; 1 means all. */
   readonly threshold: number;
 }
 
 export interface RuleReport extends RuleInfo {
   checked: number;
   failed: number;
-  /** The share that held; null when nothing was checked. */
+  /** The share of checks that passed; null when nothing was checked. */
   rate: number | null;
   verdict: Verdict;
-  /** Why it was not judged; null when it was. */
+  /** Why the rule was not judged; null when it was. */
   reason: string | null;
-  /** Parts of the criterion that this stream cannot show; the verdict is on the others. */
+  /** Parts of the criterion that this stream cannot show; the verdict covers the other parts. */
   unjudged: string[];
   /** The first failures; `failed` counts all. */
   failures: Failure[];
@@ -69,17 +69,17 @@ export interface RuleReport extends RuleInfo {
 
 export interface Report {
   format: string;
-  /** failed: a rule failed. passed: none did, and at least one was judged. */
+  /** `failed`: a rule failed. `passed`: no rule failed, and at least one was judged. */
   verdict: Verdict;
   lines: number;
   messages: number;
-  /** Lines that are no message of the format. */
+  /** Lines that are not a message of the format. */
   faulty: number;
   sessions: number;
   open_calls: number;
-  /** The same message again: not a failure. */
+  /** Identical messages received again; not failures. */
   duplicates: number;
-  /** What went over a limit and was not judged for it; empty: nothing. */
+  /** Counts of what was not judged because it exceeded a limit. */
   over_limits: string[];
   rules: RuleReport[];
 }

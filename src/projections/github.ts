@@ -1,4 +1,4 @@
-/** What GitHub Actions reads: annotations, as lines of output, and a step summary, as Markdown in a file. */
+/** Output for GitHub Actions: annotations, as lines of output, and a step summary, as Markdown in a file. */
 import { forActions, forTerminal } from '../lib/foreign-text.ts';
 import { lazy } from '../lib/lazy.ts';
 import { utf8Bytes } from '../lib/utf8.ts';
@@ -12,7 +12,7 @@ export interface Annotation {
   line?: number | null;
 }
 
-/** Actions shows ten of each level a step; the rest is only in the log. */
+/** Actions shows ten of each level per step; the rest is only in the log. */
 const ANNOTATIONS_SHOWN_MAX = 10;
 /** Actions refuses a summary over 1 MiB. */
 const SUMMARY_BYTES_MAX = 1024 * 1024;

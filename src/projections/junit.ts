@@ -5,14 +5,14 @@ import { own } from '../lib/own.ts';
 
 export interface JunitCase {
   name: string;
-  /** What it is a case of; consumers group by it. */
+  /** The group of the case, as consumers show it. */
   classname: string;
   /** Null: not known; the attribute is left out then. */
   duration_ms: number | null;
   /** `failure`: it did not hold. `error`: it could not be judged. */
   problem: { kind: 'failure' | 'error'; message: string; text: string } | null;
   skipped?: string | null;
-  /** What else is worth reading; null: nothing. */
+  /** Further text for people; null: none. */
   output?: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface JunitSuite {
   properties?: Readonly<Record<string, string>>;
 }
 
-/** What XML 1.0 cannot hold, not even escaped. */
+/** Characters that XML 1.0 cannot contain, not even escaped. */
 const IMPOSSIBLE = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -80,7 +80,7 @@ test('--junit writes one case, failed where the run failed', async () => {
   expect(bad).toMatch(/<failure message="[^"]+" type="failure">/);
 });
 
-test('a report that cannot be written is told, and the run is still recorded', async () => {
+test('a report that cannot be written is an error, and the run is still recorded', async () => {
   mkdirSync(join(place.folder, 'folder'));
   const { code, stderr, records } = await tacho(
     demo('fixed', '--junit', join(place.folder, 'folder')),
@@ -109,7 +109,7 @@ test('--fail-on: a run that ended well fails with 1, and stderr names the calls 
     'error: --fail-on denied: 1 call was denied\n  Bash: rm -rf everything (deleting is not allowed here)\n',
   );
   expect(stderr.match(/^::(\w+) title=.*denied/gm)).toEqual([
-    '::error title=tacho run demo%3A ok, but --fail-on::--fail-on denied: 1 call was denied',
+    '::error title=tacho run demo%3A ok%2C but --fail-on::--fail-on denied: 1 call was denied',
     '::error title=Bash denied::Bash: rm -rf everything: denied',
   ]);
   expect(readFileSync(junit, 'utf8')).toContain('failures="1"');

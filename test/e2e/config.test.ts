@@ -99,7 +99,7 @@ test('default_target is taken when neither agent nor target is given', async () 
   config(`default_target: toy\ntargets:\n  toy: { agent: claude, command: ${command()} }\n`);
   expect((await run(['hello'])).bytes).toBe(5);
   const other = await tacho(['run', '--agent', 'demo', 'hello', '--', '--speed', '0']);
-  expect([other.code, other.stdout.startsWith('demo')]).toEqual([0, true]);
+  expect([other.code, other.stdout.includes(' demo 1.0.0 ')]).toEqual([0, true]);
 });
 
 test('the nearest tacho.yaml upwards counts', async () => {

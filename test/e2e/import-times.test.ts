@@ -83,7 +83,7 @@ verifies(
     index.exec('UPDATE runs SET started_ms = 9000000000000000');
     index.close();
     await listed();
-    expect((await place.tacho(['runs', 'list'])).stdout).toMatch(/ - +demo /);
+    expect((await place.tacho(['runs', 'list'])).stdout).toMatch(/^\w{10} {2}- +demo .* - +\$/m);
     const [{ run_id }] = (await place.tacho(['runs', 'list', '--json'])).records;
     const path = join(place.state, 'transcripts/demo', `${run_id}.transcript.jsonl`);
     const kept = readFileSync(path, 'utf8');

@@ -97,7 +97,7 @@ test('--insecure allows it with one line, and what is left for later records the
   const input = '{"type":"session_start","data":{"agent":"x"}}\n';
   for (const args of commands(`tcp://0.0.0.0:${port}`, '--insecure')) {
     const { stderr } = await place.tacho(args, { input });
-    const line = `warning: the token and all messages go to 0.0.0.0:${port} unencrypted\n`;
+    const line = `warning: the token and all messages are sent to 0.0.0.0:${port} unencrypted\n`;
     expect(stderr.split(line), args[0]).toHaveLength(2);
   }
   expect(text()).toContain(TOKEN);
@@ -109,7 +109,7 @@ test('--insecure allows it with one line, and what is left for later records the
 
 test('--insecure alone says nothing', async () => {
   const { code, stderr } = await place.tacho(['run', '--agent', 'demo', '--insecure', 'hi']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('need --live URL')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('need --live')]);
   expect(readFileSync(join(import.meta.dirname, '../../docs/reference/cli.md'), 'utf8')).toContain(
     '--insecure',
   );

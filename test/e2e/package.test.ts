@@ -95,7 +95,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-/** What a program prints in the project. */
+/** Output of a program in the project. */
 function outputOf(program: string, ...flags: string[]) {
   const args = [...flags, '--input-type=module', '-e', program];
   const env = { PATH: process.env.PATH ?? '', TACHO_HOME: join(project, 'state') };

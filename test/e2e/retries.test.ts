@@ -94,7 +94,7 @@ verifies('RO-9', 'what another attempt cannot help is not tried again', async ()
 test('people see every attempt as it happens', async () => {
   const result = await tacho(flaky('--retries', '2'), { env });
   expect(result.code).toBe(0);
-  expect(result.stdout.match(/^demo 1\.0\.0/gm)).toHaveLength(3);
+  expect(result.stdout.match(/^run \w{10} - demo 1\.0\.0 - /gm)).toHaveLength(3);
 });
 
 test('a signal while waiting ends it with the record of the attempt before', async () => {

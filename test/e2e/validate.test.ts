@@ -68,7 +68,7 @@ verifies(
     expect(table.stdout).toMatch(
       /\n7\.1 [^\n]*: 2 failed\n {2}line 2: Unexpected token in JSON\n {2}line 4: /,
     );
-    expect(table.stdout).toContain('line 3, session s1, seq 2: no tool_call_request');
+    expect(table.stdout).toContain('line 3, session s1, seq 2: no earlier tool_call_request');
     expect(table.stdout).not.toContain('\u001b');
     const xml = readFileSync(junit, 'utf8');
     expect(xml).toMatch(/<testsuites name="tacho validate: live" tests="23" failures="[1-9]/);
@@ -197,7 +197,7 @@ test('what arrived is held against what was sent', async () => {
   expect(ruleOf(JSON.parse(result.stdout), '2.1')).toMatchObject({
     checked: 4,
     failed: 1,
-    failures: [{ line: 3, session_id: 's1', seq: 3, why: 'data is not what was sent' }],
+    failures: [{ line: 3, session_id: 's1', seq: 3, why: 'data differs from what was sent' }],
   });
 });
 
@@ -313,7 +313,7 @@ verifies(
     const undrawn = await place.tacho(['review', 'accept', 's1', '1']);
     expect(undrawn).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('not in the sample'),
+      stderr: expect.stringContaining('is not in the sample'),
     });
     const list = (await place.tacho(['review', '--list'])).stdout;
     const when = '2026-\\S+ \\S+ \\S+  message_stop';

@@ -88,7 +88,7 @@ describe('names', () => {
       { tool: 'Skill', native_tool: 'activate_skill', input: { skill: 'greet' } },
     ],
     [
-      'of nobody',
+      'of no known tool',
       [call('1', { title: 'Something else', rawInput: { a: 1 } })],
       { tool: 'other', native_tool: 'other', row: 'pass', input: { a: 1 } },
     ],
@@ -101,7 +101,7 @@ describe('names', () => {
 
   verifies(
     'AG-5',
-    'every tool of the known speakers has the name it has in their own folder',
+    "every tool of a known agent has the same name as in the agent's own folder",
     async () => {
       const rows = new Map(tools.rows.map((row) => [row.native, row]));
       for (const id of ['claude', 'copilot', 'gemini', 'opencode', 'qwen']) {
@@ -119,7 +119,7 @@ describe('names', () => {
 describe('calls', () => {
   const SHELL = { kind: 'execute', title: 'x', rawInput: { command: 'x' } };
 
-  verifies('AG-9', 'an exit code makes a completed command an error, wherever it stands', () => {
+  verifies('AG-9', 'an exit code in any field makes a completed command an error', () => {
     const places: Fields[] = [
       { rawOutput: { exitCode: 3 } },
       { rawOutput: { exit_code: 3 } },
@@ -135,7 +135,7 @@ describe('calls', () => {
     expect(ends).toEqual(places.map(() => ({ status: 'error', exit_code: 3 })));
   });
 
-  verifies('AG-9', 'a refusal by the agent itself is told by its words', () => {
+  verifies('AG-9', 'a refusal by the agent itself is recognised by its text', () => {
     const words = 'Tool execution for "helper" denied by policy.';
     const content = [{ type: 'content', content: { type: 'text', text: words } }];
     const events = read(call('1', SHELL), change('1', { status: 'failed', content }), DONE);
@@ -156,7 +156,7 @@ describe('calls', () => {
     expect(kindsOf(events, 'run_finished')[0]?.data.exit_reason).toBe('cancelled');
   });
 
-  verifies('AG-3', 'an id used again is another call', () => {
+  verifies('AG-3', 'a reused id is another call', () => {
     const done = change('1', { status: 'completed' });
     const events = read(call('1', SHELL), done, call('1', SHELL), done, done, DONE);
     expect(outcomeOf(events).tool_calls.map(({ id, status }) => ({ id, status }))).toEqual([
@@ -187,7 +187,7 @@ describe('calls', () => {
     });
   });
 
-  verifies('AG-6', 'a plan is a todo list that was written, unless a call has told it', () => {
+  verifies('AG-6', 'a plan is a written todo list, unless a call has reported it', () => {
     const plan = update({ sessionUpdate: 'plan', entries: [{ content: 'a', status: 'pending' }] });
     const todo = call('1', { name: 'todo_write', rawInput: { todos: [] } });
     const events = read(plan, todo, plan, change('1', { status: 'completed' }), plan, DONE);
@@ -197,15 +197,15 @@ describe('calls', () => {
     ]);
   });
 
-  verifies('RO-5', 'the changes that version 2 lists are files', () => {
+  verifies('RO-5', 'the changes listed in version 2 are file changes', () => {
     const changes = [
       { operation: 'create', path: '/p/a' },
       { operation: 'delete', path: '/p/b' },
     ];
     const content = [{ type: 'diff', changes }];
     const events = read(change('1', { kind: 'edit', status: 'completed', content }), DONE);
-    const told = kindsOf(events, 'file_changed').map(({ data }) => [data.path, data.operation]);
-    expect(told).toEqual([
+    const files = kindsOf(events, 'file_changed').map(({ data }) => [data.path, data.operation]);
+    expect(files).toEqual([
       ['/p/a', 'created'],
       ['/p/b', 'deleted'],
     ]);
@@ -224,11 +224,11 @@ describe('the run', () => {
     return last?.kind === 'usage_reported' ? last.data.usage.input : null;
   };
 
-  verifies('AG-10', 'the total tells whether the input counts what came from the cache', () => {
+  verifies('AG-10', 'the total shows whether the input includes cached tokens', () => {
     expect([spent(105), spent(145)]).toEqual([120, 200]);
   });
 
-  verifies('AG-10', "figures of a session are never summed, nor counted as a resumed run's", () => {
+  verifies('AG-10', 'figures of a session are never summed, nor used for a resumed run', () => {
     expect([spent(105, 'Copilot'), spent(105, 'Copilot', true), spent(105, 'OpenCode')]).toEqual([
       60,
       null,
@@ -236,7 +236,7 @@ describe('the run', () => {
     ]);
   });
 
-  verifies('AG-11', 'a run that stops where a permission was refused is denied', () => {
+  verifies('AG-11', 'a run that stops at a refused permission is denied', () => {
     const asked = {
       dir: 'agent->client',
       msg: {
@@ -270,7 +270,7 @@ describe('the run', () => {
 
   verifies(
     'AG-9',
-    "where the client's answers are not seen, what was asked and never ran was refused",
+    "without the client's answers, a call that was asked about and never ran was refused",
     () => {
       const params = { toolCall: { toolCallId: '1', kind: 'execute', title: 'x' }, options: [] };
       const asked = { jsonrpc: '2.0', id: 7, method: 'session/request_permission', params };
@@ -281,7 +281,7 @@ describe('the run', () => {
     },
   );
 
-  verifies('AG-11', 'errors are told by what they answer', () => {
+  verifies('AG-11', 'errors are classified by the request that they answer', () => {
     const ends = [
       [request(1, 'session/new'), answer(1, { error: { code: -32000, message: 'log in' } })],
       [request(1, 'session/prompt'), answer(1, { error: { code: -32603, message: 'API' } })],
@@ -299,7 +299,7 @@ describe('the run', () => {
     ]);
   });
 
-  verifies('AG-11', "a status in an error's details is the model API's", () => {
+  verifies('AG-11', "a status in an error's details is from the model API", () => {
     const error = { code: -32603, message: 'Internal error', data: { details: '400 bad request' } };
     const events = read(request(1, 'session/prompt'), answer(1, { error }));
     expect(kindsOf(events, 'provider_failed')[0]?.data).toEqual({
@@ -311,7 +311,7 @@ describe('the run', () => {
     });
   });
 
-  verifies('AG-10', 'the history that a loaded session tells is no part of the run', () => {
+  verifies('AG-10', 'the history of a loaded session is not part of the run', () => {
     const events = read(
       request(1, 'session/load', { sessionId: 's', cwd: '/p' }),
       chunk('Old.'),
@@ -341,7 +341,7 @@ describe('the client', () => {
     self: { node: '/node', entry: '/entry.js' },
   };
 
-  verifies('AG-18', 'the program and its arguments stand behind those of the client', () => {
+  verifies('AG-18', 'the program and its arguments follow those of the client', () => {
     const { args } = REQUEST;
     expect([
       acp.launch(REQUEST),
@@ -370,10 +370,10 @@ describe('the client', () => {
         stdin: REQUEST.prompt,
       },
     ]);
-    expect(() => acp.launch({ ...REQUEST, args: [] })).toThrow('say which program');
+    expect(() => acp.launch({ ...REQUEST, args: [] })).toThrow('name the program');
   });
 
-  verifies('LP-14', 'with input to come the prompt is the first line of several', () => {
+  verifies('LP-14', 'with --accept-input the prompt is the first of several lines', () => {
     const { args, stdin } = acp.launch({ ...REQUEST, accept_input: true });
     expect(args).toEqual(['/entry.js', '--approve', 'default', '--input', '--', 'gemini', '--acp']);
     const talk = acp.input?.();
@@ -384,7 +384,7 @@ describe('the client', () => {
     ]);
   });
 
-  verifies('AG-9', 'the policy answers for a person', () => {
+  verifies('AG-9', 'the policy answers permission requests', () => {
     const kinds = ['edit', 'read', 'execute', 'delete', null];
     const table = (['default', 'edits', 'all'] as const).map((mode) =>
       kinds.map((kind) => isAllowed(mode, kind)),
@@ -407,7 +407,7 @@ describe('the client', () => {
     );
   });
 
-  verifies('AG-18', 'a login needs a key in the environment, and nobody', () => {
+  verifies('AG-18', 'a login uses a key in the environment, and no person', () => {
     const methods = [
       { id: 'browser', name: 'Log in' },
       { id: 'env', type: 'env_var', vars: [{ name: 'TOY_KEY' }] },
@@ -436,7 +436,7 @@ describe('agents that break the rules', () => {
   };
   const fine = { success: true, exit_reason: 'ok', message: 'mine' };
 
-  verifies('AG-2', 'another session’s words are counted and are not the run’s', () => {
+  verifies('AG-2', 'messages of another session are counted and do not belong to the run', () => {
     const params = { sessionId: 'other', update: { sessionUpdate: 'agent_message_chunk' } };
     const alien = { dir: 'agent->client', msg: { method: 'session/update', params } };
     expect(read_as(alien, chunk('mine'), DONE)).toEqual({
@@ -445,7 +445,7 @@ describe('agents that break the rules', () => {
     });
   });
 
-  verifies('AG-11', 'the first answer to a prompt is the turn’s end', () => {
+  verifies('AG-11', 'the first answer to a prompt ends the turn', () => {
     const again = answer(9, { result: { stopReason: 'cancelled' } });
     expect(read_as(chunk('mine'), DONE, again)).toEqual({
       ...fine,

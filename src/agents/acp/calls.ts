@@ -1,4 +1,4 @@
-/** Tool calls, which come in pieces: a call is requested when its input is there, or something has happened that needs it. */
+/** Tool calls, which arrive in pieces. A call is requested once its input is known, or an event requires it. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
@@ -21,35 +21,35 @@ export class Call {
   readonly call_id: string;
   name: string | null = null;
   meta: Open = {};
-  /** The first one: later ones are for people. */
+  /** The first title; later ones are for people. */
   title: string | null = null;
   kind: string | null = null;
   input: Open | null = null;
-  /** The agent gives inputs, if only an empty one. */
+  /** The agent has sent an input, even an empty one. */
   given = false;
   path: string | null = null;
   changes: readonly Change[] = [];
-  /** What a result before the last update said about the file. */
+  /** File operation reported by a result before the last update. */
   operation: FileOperation | null = null;
   parent: string | null = null;
-  /** Set when it was requested. */
+  /** Set when the call was requested. */
   tool: ToolName | null = null;
   canonical = '';
-  /** The client has refused it; it has not ended by that. */
+  /** The client refused the call; the call has not ended yet. */
   refused = false;
-  /** Whether it may run was asked, and no answer was seen. */
+  /** Permission was requested, and no answer was seen. */
   asked = false;
 
   constructor(call_id: string) {
     this.call_id = call_id;
   }
 
-  /** The tool's name, for whoever is asked. */
+  /** The tool's name, for permission requests. */
   get called(): string | null {
     return this.tool?.looked_up_as ?? this.tool?.native_tool ?? null;
   }
 
-  /** Takes over what the update says and what is not known better already. */
+  /** Merges facts from the update that are not known better already. */
   merge(update: Update): void {
     this.name ??= idOf(update.name);
     this.title ??= filledOf(update.title);
@@ -79,7 +79,7 @@ export class Calls extends Writer {
   readonly #done = new RecentSet<string>(LIMITS.settled_calls_max);
   /** Files that are known to exist, because a call read or changed them. */
   readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
-  /** By a sub-agent's id, the call that started it. */
+  /** The call that started each sub-agent, by agent id. */
   readonly #starters = new RecentMap<string, string>(LIMITS.open_calls_max);
   #last_tool = '';
 
@@ -88,7 +88,7 @@ export class Calls extends Writer {
     this.#who = who;
   }
 
-  /** The call that an update or a permission request is about; null: it has ended. */
+  /** The call of an update or a permission request; null: it has ended. */
   take(update: Update, call_id: string, first: boolean): Call | null {
     if (first) this.#done.delete(call_id);
     else if (this.#done.has(call_id)) return null;
@@ -104,13 +104,13 @@ export class Calls extends Writer {
     return calls.some((call) => call.parent === null && !call.refused && !call.asked);
   }
 
-  /** Whether a call says what a plan says too. */
+  /** Whether a call reports the same todo list as a plan. */
   get writesTodos(): boolean {
     if (this.#last_tool === 'TodoWrite') return true;
     return this.#open.values().some((call) => call.canonical === 'TodoWrite');
   }
 
-  /** The sub-agent that runs; null: none is known to. */
+  /** The running sub-agent; null: none is known to run. */
   get runningTask(): string | null {
     const calls = [...this.#open.values()];
     return calls.findLast(({ canonical, tool }) => canonical === 'Task' && tool)?.call_id ?? null;
@@ -127,7 +127,7 @@ export class Calls extends Writer {
     this.to.requested(call.call_id, native_tool, input, { ...rest, parent_call_id: call.parent });
   }
 
-  /** By a mark of its own, or by the id of the sub-agent that makes it. */
+  /** From its own mark, or from the id of the sub-agent that makes the call. */
   parentOf({ meta, call_id }: Call): string | null {
     const direct = metaField(meta, PARENT_FIELDS);
     if (direct !== null && direct !== call_id) return direct;
@@ -142,7 +142,7 @@ export class Calls extends Writer {
     return starter?.call_id ?? null;
   }
 
-  /** Ends the call where the update says so; null: it continues. */
+  /** Ends the call if the update says so; null: it continues. */
   finish(call: Call, update: Update): CallEnd | null {
     const shell = call.canonical === 'Bash' || call.kind === 'execute';
     const end = endOf(update, { refused: call.refused, shell });
@@ -156,12 +156,12 @@ export class Calls extends Writer {
     return end;
   }
 
-  /** Calls that were refused and of which nothing more was said. */
+  /** Ends refused calls without further updates. */
   finishRefused(): void {
     this.#settleAll('denied', (call) => call.refused);
   }
 
-  /** What was asked for and never ran was refused, though the answer was not seen. */
+  /** A call with a permission request that never ran was refused, though the answer was not seen. */
   endTurn(cancelled: boolean): void {
     this.finishRefused();
     this.requestAll();
@@ -202,7 +202,7 @@ export class Calls extends Writer {
   }
 }
 
-/** The input as far as title, place and diff show it, for agents that do not give theirs. */
+/** The input as far as title, place and diff show it, for agents that do not report inputs. */
 function inputOf({ canonical, title, path, changes, kind }: Call): Open {
   const file_path = path ?? changes[0]?.path ?? null;
   if (canonical === 'Bash' || kind === 'execute') return title === null ? {} : { command: title };

@@ -1,4 +1,4 @@
-/** What is said to a running agent: lines for the stdin of the client program, which passes them on. Pure. */
+/** Input for a running agent: lines for the stdin of the client program, which forwards them. Pure. */
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Confirmation, InputTalk } from '../../model/agent.ts';
@@ -14,12 +14,12 @@ export const lineOf = (line: InputLine) => `${JSON.stringify(line)}\n`;
 
 export const input = (): InputTalk => new Talk();
 
-/** The client gives its agent one prompt after the other: each is shown when it is sent, and ends before the next. */
+/** The client sends one prompt at a time: each is recorded when it is sent, and ends before the next. */
 class Talk implements InputTalk {
   resting = false;
-  /** In the order in which they were said; the client sends them in that order. */
+  /** Texts in the order in which the client sends them. */
   readonly #said: string[] = [];
-  /** Requests that wait for an answer, by the call that they ask about. */
+  /** Requests that wait for an answer, by the call in question. */
   readonly #asked = new RecentMap<string, string>(LIMITS.open_calls_max);
   #ended_once = false;
 
@@ -51,7 +51,7 @@ class Talk implements InputTalk {
     } else if (event.kind === 'message_finished') {
       if (event.data.role !== 'user' || event.data.parent_call_id !== null) return;
       this.resting = false;
-      // The first prompt is the run's own, and the next ones come after its end.
+      // The first prompt is the run's own. The next ones follow its end.
       if (this.#ended_once) this.#said.shift();
     } else if (event.kind === 'permission_asked') {
       const { call_id, request_id } = event.data;

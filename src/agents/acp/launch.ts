@@ -1,10 +1,10 @@
-/** How an agent is started: by the client program, which speaks the protocol with it. Pure. */
+/** Starts an agent through the client program, which speaks the protocol with it. Pure. */
 import { TachoError } from '../../lib/errors.ts';
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import { lineOf } from './input.ts';
 
 const USAGE =
-  'say which program speaks the protocol: tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…], or a command in tacho.yaml';
+  'name the program that speaks the protocol: tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…], or a command in tacho.yaml';
 
 export function launch(request: LaunchRequest): LaunchPlan {
   const { node, entry } = request.self;

@@ -1,4 +1,4 @@
-/** Texts and thoughts, which come in pieces without an end: a piece of another kind, id or speaker ends them. */
+/** Texts and thoughts, which arrive in pieces without an end: a piece of another kind, id or speaker ends them. */
 import { LIMITS } from '../../lib/limits.ts';
 import { type Time, Writer } from '../kit/drafts.ts';
 
@@ -28,7 +28,7 @@ export class Talk extends Writer {
     this.to.put(`${kind}_delta`, { message_id, parent_call_id, text });
   }
 
-  /** A message given whole: what was said of it in pieces counts no more. */
+  /** A complete message replaces the pieces before it. */
   whole(said: Said, text: string): void {
     if (this.#said?.message_id !== said.message_id) this.finish(false);
     this.#keep(said, text);

@@ -25,7 +25,7 @@ export function nativesOf(value: unknown): readonly unknown[] {
   return listOf(value).filter((item) => isNative(item));
 }
 
-/** The texts of a list of blocks as one. */
+/** The joined texts of a list of blocks. */
 export function joined(content: Claim<{ readonly text?: unknown }> | undefined): string {
   const texts = nativesOf(content).map((part) => wordOf(part.text));
   return texts.join('');
@@ -40,7 +40,7 @@ export function firstText<F>(value: F | null, names: readonly (keyof F)[]): stri
   return null;
 }
 
-/** A field of `_meta`, or of one of its members: vendors keep theirs under a name of their own. */
+/** A field of `_meta`, or of one of its members: vendors keep theirs under their own name. */
 export function metaField(meta: Open | null, names: readonly string[]): string | null {
   for (const place of [meta, ...Object.values(meta ?? {})]) {
     const text = isNative(place) ? firstText(place, names) : null;
@@ -49,7 +49,7 @@ export function metaField(meta: Open | null, names: readonly string[]): string |
   return null;
 }
 
-/** The key of a JSON-RPC id, which is a number or a text; null: none. */
+/** The key of a JSON-RPC id, which is a number or a text; null: there is none. */
 export function rpcKey(id: unknown): string | null {
   return typeof id === 'number' || typeof id === 'string' ? `${typeof id} ${id}` : null;
 }

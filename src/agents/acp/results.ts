@@ -1,4 +1,4 @@
-/** What the last update of a call says: how it ended, its exit code, its output, the files it changed. */
+/** Facts from the last update of a call: status, exit code, output, changed files. */
 import { own } from '../../lib/own.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus, FileOperation } from '../../model/words.ts';
@@ -13,13 +13,13 @@ const ENDS: Readonly<Record<string, CallStatus>> = {
   failed: 'error',
   cancelled: 'cancelled',
 };
-/** Outcomes that a speaker gives beside the status. */
+/** Outcomes that some agents report beside the status. */
 const OUTCOMES: Readonly<Record<string, CallStatus>> = {
   cancelled: 'cancelled',
   timeout: 'timeout',
   timed_out: 'timeout',
 };
-/** How a refused call is recognised: codes, and how texts begin and end. */
+/** Marks of a refused call: codes, and beginnings and ends of texts. */
 const REFUSAL_CODES = ['denied', 'rejected'];
 const REFUSAL_STARTS = [
   'The user rejected permission to use this specific tool call',
@@ -32,9 +32,9 @@ const REFUSAL_ENDS = [
   '" was canceled by the user.',
   '" was cancelled by the user.',
 ];
-/** How the text of a cancelled call begins, where its status says that it was completed. */
+/** Beginnings of the text of a cancelled call with a status of completed. */
 const CANCELLED_STARTS = ['Command cancelled by user', 'Command was cancelled'];
-/** How a failed command's output begins that holds its exit code. */
+/** The beginning of a failed command's output that has its exit code. */
 const EXIT_CODE_TEXT = /^Exit code (\d{1,3})(?:\n|$)/;
 const OUTPUT_FIELDS = ['output', 'content', 'error', 'message', 'text'];
 const EXIT_CODE_FIELDS = ['exitCode', 'exit_code', 'exit'];
@@ -64,7 +64,7 @@ function isRefusal(raw: Open | null, output: string): boolean {
   );
 }
 
-/** What the tool gave; where that is not said, what people are shown. */
+/** The tool's output, else the text shown to people. */
 function outputOf(update: Update): string | null {
   const raw = update.rawOutput;
   if (typeof raw === 'string' && raw !== '') return raw;
@@ -91,7 +91,7 @@ function exitCodeOf(update: Update, failed: boolean): number | null {
 
 export interface Change {
   readonly path: string;
-  /** Null: the agent does not say whether the file was there before. */
+  /** Null: the agent does not report whether the file existed. */
   readonly operation: FileOperation | null;
   readonly text: string | null;
 }
@@ -108,7 +108,7 @@ function operationOf(word: unknown): FileOperation | null {
   return own(DIFF_KINDS, wordOf(word)) ?? null;
 }
 
-/** The diffs of a call: one file each, or (version 2) a list of changes. */
+/** The diffs of a call: one per file, or (version 2) a list of changes. */
 export function changesOf(content: Update['content']): Change[] {
   const found: Change[] = [];
   const add = (path: string | null, kind: unknown, text: string | null) => {
@@ -126,7 +126,7 @@ export function changesOf(content: Update['content']): Change[] {
   return found;
 }
 
-/** Whether a written file is new, where the result says so. */
+/** Whether a written file is new, if the result reports it. */
 export function writtenAs(update: Update): FileOperation | null {
   const exists = nativeOf(nativeOf(update.rawOutput)?.metadata)?.exists;
   return typeof exists === 'boolean' ? (exists ? 'modified' : 'created') : null;

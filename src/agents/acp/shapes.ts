@@ -1,4 +1,4 @@
-/** What kinds of messages there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of messages, and foreign content in them. The fields are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
@@ -13,7 +13,7 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // `at_ms`: the client program's; recordings are of another client. The rest: version 2 of the protocol.
+      // `at_ms` is the client program's; recordings are from another client. The rest is version 2 of the protocol.
       'agent->client': `
         at_ms? msg{error{data?{details? detail? message?}} result{info?{name? version?}} params{description?
         subject?{toolCall?*} toolCall{name? content{changes?{path? operation? type?}}} update{name? message?

@@ -1,4 +1,4 @@
-/** Who speaks, what it does differently from others, and how its sessions are described. */
+/** The agent that speaks, its peculiarities, and the description of its sessions. */
 import { own } from '../../lib/own.ts';
 import { idOf, nativeOf, textOf } from '../kit/native.ts';
 import { nativesOf, type Result } from './protocol.ts';
@@ -6,11 +6,11 @@ import type { UsageScope } from './usage.ts';
 
 export interface Speaker {
   readonly usage?: UsageScope;
-  /** How texts begin that the program says itself, as if its model had. */
+  /** Beginnings of texts that the program itself sends as if its model had. */
   readonly own_texts?: readonly string[];
-  /** What parts server and tool in the name of an MCP tool. */
+  /** Separates server and tool in the name of an MCP tool. */
   readonly mcp_separator?: string;
-  /** Texts of a sub-agent are not marked: the root agent is silent while one runs. */
+  /** A sub-agent's texts are not marked. The root agent is silent while one runs. */
   readonly unmarked_sub_agents?: boolean;
 }
 
@@ -26,7 +26,7 @@ const SPEAKERS: Readonly<Record<string, Speaker>> = {
   'gemini-cli': { own_texts: ['[MODE_UPDATE] '] },
 };
 
-/** Stand for whatever the agent chooses. */
+/** Placeholders for a model that the agent chooses. */
 const NO_MODEL: ReadonlySet<string> = new Set(['auto', 'default']);
 
 /** The answer to `initialize`; version 2 calls it `info`. */
@@ -42,7 +42,7 @@ function optionOf(result: Result, category: string): string | null {
   return idOf(option?.currentValue);
 }
 
-/** The id, or where that is an address inside the agent, the name. */
+/** The id or, if that is an address inside the agent, the name. */
 export function modelOf(result: Result): string | null {
   const models = nativeOf(result.models);
   const id = idOf(models?.currentModelId) ?? optionOf(result, 'model');
@@ -52,7 +52,7 @@ export function modelOf(result: Result): string | null {
   return textOf(entry?.name) ?? id;
 }
 
-/** Some write it as an address that ends with the mode. */
+/** Some agents write it as an address that ends with the mode. */
 export function modeOf(result: Result): string | null {
   const mode = idOf(nativeOf(result.modes)?.currentModeId) ?? optionOf(result, 'mode');
   return mode === null ? null : mode.slice(mode.lastIndexOf('#') + 1);

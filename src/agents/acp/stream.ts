@@ -1,4 +1,4 @@
-/** stdout of the client program or of another: `{"dir", "at_ms", "msg"}` per line, or an agent's bare messages. */
+/** stdout of the client program or another client: `{"dir", "at_ms", "msg"}` per line, or an agent's bare messages. */
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { decoder } from '../kit/decoder.ts';
@@ -26,18 +26,18 @@ import {
 import { modelOf, modeOf, speakerOf } from './speaker.ts';
 import { Turn } from './turn.ts';
 
-/** Methods that the agent may call on its client and that change nothing in the record. */
+/** Methods that the agent may call on its client without an effect on the record. */
 const METHODS_IGNORED: ReadonlySet<string> = new Set(
   words(`
     $/cancel_request elicitation/complete elicitation/create fs/read_text_file fs/write_text_file
     terminal/create terminal/kill terminal/output terminal/release terminal/wait_for_exit
   `),
 );
-/** How extensions begin: the protocol reserves the underscore, the others were seen. */
+/** Beginnings of extension methods: the protocol reserves the underscore, the others were seen. */
 const EXTENSIONS = ['_', 'craft/', 'qwen/'];
-/** Methods that are answered by the facts of a session. */
+/** Methods that are answered with the facts of a session. */
 const STARTS: ReadonlySet<string> = new Set(words('fork load new resume', 'session/'));
-/** A field of an answer, and the method that it answers, where the request was not seen. */
+/** A field of an answer, and the method that it answers, for unseen requests. */
 const ANSWERED = [
   ['protocolVersion', 'initialize'],
   ['stopReason', 'session/prompt'],
@@ -57,7 +57,7 @@ export const stream = (options?: { resumed: boolean }) =>
         'agent->client': ({ msg }) => message(msg, (from) => talk.fromAgent(from)),
         'client->agent': ({ msg }) => message(msg, (from) => talk.fromClient(from)),
         'agent-nonjson'({ msg }) {
-          const { data } = problem('not_json', 'the agent wrote a line that is no JSON');
+          const { data } = problem('not_json', 'the agent wrote a line that is not JSON');
           to.at_ms = undefined;
           to.put('problem', { ...data, excerpt: textOf(msg) });
         },
@@ -75,13 +75,13 @@ export const stream = (options?: { resumed: boolean }) =>
     };
   });
 
-/** A bare message is the agent's. */
+/** A bare message comes from the agent. */
 function inside(value: unknown): readonly unknown[] | null {
   if (!isNative(value) || value.dir !== undefined || !isMessage(value)) return null;
   return [{ dir: 'agent->client', at_ms: value.at_ms, msg: value }];
 }
 
-/** Epoch ms. Recordings of other clients count from their own start, which says nothing about when. */
+/** Epoch ms. Recordings of other clients count from their own start, which shows no date. */
 function timeOf({ at_ms }: { at_ms?: unknown }): number | undefined {
   const counted = typeof at_ms === 'number' && at_ms >= 0 && at_ms < LIMITS.time_ms_min;
   return counted ? undefined : momentOf(at_ms);
@@ -100,9 +100,9 @@ class Conversation extends Writer {
   #session_id: string | null = null;
   /** Methods of the client's requests that wait for an answer, by id. */
   readonly #asked = new RecentMap<string, string>(LIMITS.open_calls_max);
-  /** The prompt that was answered last. */
+  /** The last prompt that was answered. */
   #prompt: string | null = null;
-  /** The request that makes the agent repeat its history; what it says until the answer was an earlier run's. */
+  /** The request that makes the agent repeat its history. All messages until the answer belong to an earlier run. */
   #loading: string | null = null;
 
   constructor(to: Drafts, resumed: boolean) {
@@ -144,7 +144,7 @@ class Conversation extends Writer {
     else if (this.#loading === null) this.turn.update(nativeOf(params.update));
   }
 
-  /** What an answer is about is known by the request, or where that was not seen, by what it holds. */
+  /** An answer is identified by its request or, if that was not seen, by its fields. */
   #answer(message: FromAgent, key: string) {
     const method = this.#asked.get(key);
     if (method === undefined && key === this.#prompt)

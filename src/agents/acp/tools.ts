@@ -1,4 +1,4 @@
-/** The tool table: names that speakers use. Without one the name is recovered from the call's id, title, kind and input. */
+/** The tool table: names that agents use. A missing name is recovered from the call's id, title, kind and input. */
 import { own } from '../../lib/own.ts';
 import type { ToolRow, ToolTable } from '../../model/agent.ts';
 import { idOf, type Open } from '../kit/native.ts';
@@ -12,7 +12,7 @@ const PATH = {
   notebook_path: 'file_path',
   path: 'file_path',
 };
-/** Native fields of any speaker; one that has the canonical field already keeps it. */
+/** Native fields of any agent. An existing canonical field is kept. */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Read: PATH,
   Write: { ...PATH, file_text: 'content' },
@@ -44,9 +44,9 @@ const NAMES: Readonly<Record<string, string>> = {
   TodoWrite: 'TodoWrite plan todo_write todowrite update_plan update_todo write_todos',
   AskUser: 'AskUserQuestion ask_user ask_user_question question',
 };
-/** A patch may add files only, which its draft says. */
+/** A patch may only add files; its draft says so. */
 const PATCHES = ['apply_patch', 'patch'];
-/** Where nothing but the kind is known. */
+/** For calls with only a known kind. */
 const KINDS: Readonly<Record<string, string>> = {
   edit: 'Edit',
   execute: 'Bash',
@@ -76,7 +76,7 @@ const TOOL_BY_NAME: ReadonlyMap<string, string> = new Map(
   tools.rows.map(({ native, tool }) => [native, tool]),
 );
 
-/** Which tools a kind may be, so that a command called `ls` is not taken for a tool of that name. */
+/** Possible tools per kind, so that a command called `ls` is not taken for a tool of that name. */
 const TOOLS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
   delete: [],
   edit: ['Edit', 'Write'],
@@ -88,7 +88,7 @@ const TOOLS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
   switch_mode: [],
 };
 
-/** Titles that stand for a tool: how they begin, the kind they come with, the tool. */
+/** Titles that identify a tool: their beginning, the kind, the tool. */
 const TITLES = [
   ['Viewing ', 'read', 'view'],
   ['Searching for ', 'read', 'grep'],
@@ -98,7 +98,7 @@ const TITLES = [
   ['Using skill: ', 'other', 'skill'],
 ] as const;
 
-/** What is known of a call. */
+/** The known facts about a call. */
 interface Evidence {
   readonly call_id: string;
   /** The protocol's own field. */
@@ -132,7 +132,7 @@ export function toolOf(evidence: Evidence, mcp_separator: string | null): ToolNa
   return mcp === null ? named(title) : { native_tool: title, mcp };
 }
 
-/** The canonical tool of a name. */
+/** The canonical tool for a name. */
 export function canonicalOf({ native_tool, looked_up_as, mcp }: ToolName): string {
   if (mcp !== undefined) return `mcp__${mcp.server}__${mcp.tool}`;
   return TOOL_BY_NAME.get(looked_up_as ?? native_tool) ?? native_tool;
@@ -167,7 +167,7 @@ function titleName({ title, kind }: Evidence): string | null {
   return TITLES.find(([start, of]) => of === kind && title.startsWith(start))?.[2] ?? null;
 }
 
-/** Input fields that stand for a tool, with the kind they come with. */
+/** Input fields that identify a tool, with the kind. */
 function inputName({ input, kind }: Evidence): string | null {
   const has = (field: string) => input !== null && Object.hasOwn(input, field);
   if (kind === 'execute' && has('command')) return 'bash';

@@ -1,4 +1,4 @@
-/** What happens between a prompt and its answer: the model's turns, their texts and calls. */
+/** Events between a prompt and its answer: the model's turns, their texts and calls. */
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
@@ -24,7 +24,7 @@ import type { Speaker } from './speaker.ts';
 import { PLAN } from './tools.ts';
 import { Spending } from './usage.ts';
 
-/** Updates that say nothing of the run: what an editor would show beside it. */
+/** Updates without information about the run, for display in an editor. */
 const UPDATES_IGNORED: ReadonlySet<string> = new Set(
   words(`
     available_commands_update compaction_summary_chunk compaction_update config_option_update
@@ -38,14 +38,14 @@ export class Turn extends Writer {
   readonly #calls = new Calls(this.to, this);
   readonly #spending: Spending;
   readonly #talk = new Talk(this.to);
-  /** Questions whether a call may run; `kinds`: of the options, by their ids. */
+  /** Open permission requests; `kinds`: the kinds of the options, by their ids. */
   readonly #asked = new RecentMap<string, { call: Call; kinds: ReadonlyMap<string, string> }>(
     LIMITS.open_calls_max,
   );
-  /** The model's turn has begun and nothing has answered it yet. */
+  /** The model's turn has begun and has no answer yet. */
   #open = false;
   #plans = 0;
-  /** The last thing that happened is that a call was refused: the agent stopped there. */
+  /** A refused call was the last event: the agent stopped there. */
   #refused_last = false;
 
   constructor(to: Drafts, resumed: boolean) {
@@ -125,7 +125,7 @@ export class Turn extends Writer {
     if (end !== null && call.parent === null) this.#answeredCall(end.status === 'denied');
   }
 
-  /** The first word of a call, or another one before it is requested, belongs to the model's turn. */
+  /** The first update of a call, or a later one before it is requested, belongs to the model's turn. */
   #begin(call: Call): void {
     this.#talk.finish(false);
     if (call.tool !== null || this.#calls.parentOf(call) !== null) return;
@@ -138,7 +138,7 @@ export class Turn extends Writer {
     this.#refused_last ||= refused;
   }
 
-  /** The agent asks its client whether a call may run. Some name it first by that; version 2 asks about a subject. */
+  /** The agent asks its client whether a call may run. Some agents name the call here first. */
   permission(request_id: string | null, params: Params) {
     const update = nativeOf(params.toolCall) ?? nativeOf(nativeOf(params.subject)?.toolCall);
     const id = idOf(update?.toolCallId);
@@ -173,7 +173,7 @@ export class Turn extends Writer {
     else this.to.put('call_started', { call_id });
   }
 
-  /** A plan is what a todo tool wrote, where that has no call of its own. */
+  /** A plan is a todo list that has no call of its own. */
   #plan(entries: unknown): void {
     if (this.#calls.writesTodos) return;
     this.#talk.finish(false);
@@ -185,7 +185,7 @@ export class Turn extends Writer {
     this.#answeredCall(false);
   }
 
-  /** The answer to a prompt. Version 2 answers at once; there a state of the session is the end. */
+  /** The answer to a prompt. Version 2 answers immediately; there the end is a state of the session. */
   answered(result: Result): void {
     this.#spending.prompt(result, this.speaker.usage ?? 'prompt');
     const reason = textOf(result.stopReason);
@@ -197,7 +197,7 @@ export class Turn extends Writer {
     this.to.ended(endBy(reason, this.#refused_last));
   }
 
-  /** A request of the client was answered by an error. `method` null: which one is not known. */
+  /** A request of the client was answered with an error. `method` null: the request is unknown. */
   failed(method: string | null, error: Fault): void {
     const prompt = method === null || method === 'session/prompt';
     this.#talk.finish(false);
@@ -206,7 +206,7 @@ export class Turn extends Writer {
     putError(this.to, prompt ? null : method, error);
   }
 
-  /** The stream ends here, whatever was still to come. */
+  /** The stream ends here, even if more was expected. */
   cut(): void {
     this.#talk.finish(true);
     this.#calls.requestAll();

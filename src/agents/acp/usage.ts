@@ -1,13 +1,13 @@
-/** Token figures. Speakers agree on the fields, not on whether `inputTokens` counts what came from the cache. */
+/** Token figures. Agents agree on the fields, but not on whether `inputTokens` includes cached tokens. */
 import { type Drafts, Writer } from '../kit/drafts.ts';
 import { costOf, type Inside, nativeOf, type Open, textOf, tokensOf } from '../kit/native.ts';
 import { add, isEmpty, type Spent, spent } from '../kit/usage.ts';
 import { nativesOf, type Result, type Update } from './protocol.ts';
 
-/** What `usage` of a prompt's answer counts: the prompt, the session so far, or only its last request to the model. */
+/** Scope of `usage` in a prompt's answer: the prompt, the session so far, or only the last request to the model. */
 export type UsageScope = 'prompt' | 'session' | 'request';
 
-/** Where the total is input and output alone, the cached tokens are inside the input. */
+/** If the total is only input plus output, the input includes the cached tokens. */
 function ofProtocol(usage: Inside<Result['usage']>): Spent {
   const whole = tokensOf(usage.inputTokens);
   const output = tokensOf(usage.outputTokens);
@@ -20,9 +20,9 @@ function ofProtocol(usage: Inside<Result['usage']>): Spent {
   return spent({ input, output, cache_read, cache_write, reasoning });
 }
 
-/** What the run has used so far: figures of requests and prompts add up, those of a session replace. */
+/** Usage of the run so far. Figures of requests and prompts are added; figures of a session replace earlier ones. */
 export class Spending extends Writer {
-  /** What counts the session counts earlier runs too. */
+  /** Session figures then include earlier runs. */
   readonly #resumed: boolean;
   #sum = spent();
   #model: string | null = null;
@@ -57,7 +57,7 @@ export class Spending extends Writer {
     }
   }
 
-  /** `usage_update`: how full the context is, which is no spending, and the session's cost. */
+  /** `usage_update`: how full the context is, which is not usage, and the session's cost. */
   update(update: Update): void {
     const cost = nativeOf(update.cost);
     const amount = cost?.currency === 'USD' ? costOf(cost.amount) : null;

@@ -1,4 +1,4 @@
-/** What the CLI does without asking, and where it refuses to start. Checked with 2.1.325. Pure. */
+/** Effect of each approval mode, and starts that the CLI refuses. Checked with 2.1.325. Pure. */
 import type { LaunchSetting } from '../../model/agent.ts';
 
 export const approval = {

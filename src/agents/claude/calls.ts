@@ -1,4 +1,4 @@
-/** Tool calls: what a result says about its call. Shared by stdout and session files. */
+/** Tool calls and their results. Shared by stdout and session files. */
 
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { isLonger } from '../../lib/byte-text.ts';
@@ -20,7 +20,7 @@ interface Call {
   decision: Decision | null;
 }
 
-/** What a result's record says beside the block itself, in either channel's spelling. */
+/** Facts that a result's record holds beside the block itself, from either channel's fields. */
 export interface ResultFacts {
   /** The tool's structured result (`tool_use_result`, `toolUseResult`). */
   readonly detail: Open | null;
@@ -40,10 +40,10 @@ const EXIT_CODE = /^Exit code (\d{1,9})(?:\n|$)/;
 const TIMED_OUT = /^(?:Exit code \d{1,9}\n)?Command timed out after /;
 const SUMMARY_CODE = /\bexit code (\d{1,9})\)?$/;
 const SIBLING_FAILED = /^<tool_use_error>(?:Cancelled:|Sibling tool call errored)/;
-/** Of a refused call, and of a call that an interruption ended: only the end of the turn decides which. */
+/** Text of both refused and interrupted calls: only the end of the turn shows which. */
 const REJECTED = "The user doesn't want to";
 export const INTERRUPTED = '[Request interrupted by user';
-/** Refusals as earlier versions word them, without a decision beside. */
+/** Beginnings of refusals in earlier versions, which record no decision. */
 const REFUSALS = [
   'Claude requested permissions to ',
   'Permission to use ',
@@ -53,7 +53,7 @@ const REFUSALS = [
 const BLOCKED = /^\w+ in '[^\r\n]+' was blocked\. For security, /;
 const SKILL_BODY = 'Base directory for this skill: ';
 const SKILL_PROMPT = 'skill ';
-/** Tools that may still work after their result. */
+/** Tools that may continue to work after their result. */
 const TASK_TOOLS: ReadonlySet<string> = new Set(['Bash', 'Agent', 'Task']);
 const SUB_AGENTS: ReadonlySet<string> = new Set(['Agent', 'Task']);
 
@@ -62,10 +62,10 @@ export class Calls extends Writer {
   /** Calls with a result that may continue in the background: id → native tool. */
   readonly #finished = new RecentMap<string, string>(LIMITS.open_calls_max);
   readonly #denied = new RecentSet<string>(LIMITS.open_calls_max);
-  /** Calls that were refused or interrupted: the turn's end decides. */
+  /** Calls that were refused or interrupted; the end of the turn decides which. */
   readonly #rejected = new RecentSet<string>(LIMITS.open_calls_max);
   readonly #sub_agents = new SubAgents();
-  /** What the CLI asked its host, by request. */
+  /** Permission questions from the CLI to its host, by request id. */
   readonly #asked = new RecentMap<string, Pick<DataOf<'permission_asked'>, 'call_id' | 'tool'>>(
     LIMITS.open_calls_max,
   );
@@ -80,13 +80,13 @@ export class Calls extends Writer {
     this.to.requested(call_id, native_tool, block.input ?? {});
   }
 
-  /** The call that started a sub-agent. `begin`: its first text, where the record has it. */
+  /** The call that started a sub-agent. `begin`: the sub-agent's first text, if the record has it. */
   parentOf(agent: string, begin: string | null): string | null {
     const skill = begin === null ? null : skillOf(begin);
     return this.#sub_agents.parentOf(agent, skill === null ? begin : SKILL_PROMPT + skill);
   }
 
-  /** A decision is shown once per call, however often the records repeat it. */
+  /** Records a decision once per call, even if the records repeat it. */
   decide(call_id: string, decision: Decision, reason: string | null, source: string | null): void {
     const call = this.#open.get(call_id);
     if (call?.decision) return;
@@ -94,7 +94,7 @@ export class Calls extends Writer {
     this.to.decided(call_id, decision, reason, source);
   }
 
-  /** The CLI asks its host whether a call may run. Other requests (interrupt, set_model …) are about no call. */
+  /** The CLI asks its host whether a call may run. Other requests (interrupt, set_model …) are not about a call. */
   asked(record: Stdout['control_request']): void {
     const request = this.to.need(nativeOf(record.request), 'control_request without request');
     if (request?.subtype !== 'can_use_tool') return;
@@ -142,7 +142,7 @@ export class Calls extends Writer {
     this.to.put('file_changed', { ...changed, call_id });
   }
 
-  /** A background task has ended. A foreground one's call is still open: its own result follows and says more. */
+  /** A background task ended. A foreground call is still open: its own result follows and says more. */
   notify(task: Task): void {
     if (task.call_id === null || this.#open.has(task.call_id)) return;
     const tool = this.#finished.get(task.call_id);
@@ -156,7 +156,7 @@ export class Calls extends Writer {
     if (status !== null || exit_code !== null) this.to.updated(task.call_id, status, exit_code);
   }
 
-  /** The turn's end separates refused calls from interrupted ones, which all were taken to be interrupted. */
+  /** Separates refused from interrupted calls at the end of a turn. Until then all count as interrupted. */
   settle(aborted: boolean): void {
     if (this.#rejected.size === 0) return;
     for (const call_id of this.#rejected) {
@@ -166,7 +166,7 @@ export class Calls extends Writer {
     this.#rejected.clear();
   }
 
-  /** The end record's list of refusals: it names those whose results did not say so. */
+  /** The end record's list of refused calls. It also names calls with results that did not show the refusal. */
   refused(denials: unknown): void {
     for (const denial of listOf(denials)) {
       const call_id = idOf(nativeOf(denial)?.tool_use_id);
@@ -184,15 +184,15 @@ export class Calls extends Writer {
   }
 }
 
-/** The beginning of the sub-agent that this call starts; null: it starts none. A skill may run in a sub-agent of its own. */
+/** First text of the sub-agent that this call starts; null if it starts none. A skill may run in its own sub-agent. */
 function promptOf(native_tool: string, input: Open | null): string | null {
   if (SUB_AGENTS.has(native_tool)) return textOf(input?.prompt);
   const skill = native_tool === 'Skill' ? textOf(input?.skill) : null;
-  // A plugin's skill is called `<plugin>:<skill>`; its folder is not.
+  // A plugin's skill is called `<plugin>:<skill>`; its folder is named after the skill only.
   return skill === null ? null : SKILL_PROMPT + skill.slice(skill.lastIndexOf(':') + 1);
 }
 
-/** The skill that has this text as its body, by the name of its folder; null: it is no skill's body. */
+/** The skill with this text as its body, by the name of its folder; null if the text is not a skill's body. */
 export function skillOf(text: string): string | null {
   if (!text.startsWith(SKILL_BODY)) return null;
   const [line = ''] = text.slice(SKILL_BODY.length).split('\n', 1);

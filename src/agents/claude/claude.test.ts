@@ -117,9 +117,9 @@ describe('calls on stdout', () => {
   verifies('AG-9', 'the same words without an interruption are a refusal', () => {
     const meta = [{ id: 't1', non_execution_kind: 'user-rejected' }];
     const result = answered('t1', REJECTED, true, { tool_result_meta: meta });
-    const goesOn = stdout(init(), said('m1', call('t1')), result, said('m2', text('ok')), ended());
+    const more = stdout(init(), said('m1', call('t1')), result, said('m2', text('ok')), ended());
     const ends = stdout(init(), said('m1', call('t1')), result, ended());
-    expect([statuses(goesOn), statuses(ends)]).toEqual([
+    expect([statuses(more), statuses(ends)]).toEqual([
       [['t1', 'denied', null]],
       [['t1', 'denied', null]],
     ]);
@@ -155,7 +155,7 @@ describe('calls on stdout', () => {
     },
   );
 
-  verifies('AG-9', 'a refusal that only the end record tells is told', () => {
+  verifies('AG-9', 'a refusal that only the end record names is recorded', () => {
     const events = stdout(
       init(),
       said('m1', call('t1')),
@@ -223,7 +223,7 @@ describe('calls on stdout', () => {
     },
   );
 
-  verifies('AG-12', "a background agent's calls and words stay its own", () => {
+  verifies('AG-12', "a background agent's calls and texts stay its own", () => {
     const sub = { parent_tool_use_id: 't1' };
     const events = stdout(
       init(),
@@ -280,7 +280,7 @@ describe('calls on stdout', () => {
     ]);
   });
 
-  test('a host that is asked shows the question, the answer and the decision', () => {
+  test('a permission question to the host yields the question, the answer and the decision', () => {
     const ask = { subtype: 'can_use_tool', tool_name: 'Bash', tool_use_id: 't1' };
     const events = stdout(
       { dir: 'in', t: 1, msg: { type: 'control_request', request: { subtype: 'initialize' } } },
@@ -353,7 +353,7 @@ describe('steps and the end on stdout', () => {
     ]);
   });
 
-  test('a stream that broke and was tried again is one step', () => {
+  test('a stream that broke and was retried is one step', () => {
     const retry = task('api_retry', { attempt: 1, max_retries: 10, retry_delay_ms: 541.4 });
     const events = stdout(init(), start('m1'), retry, start('m2'), said('m2', text('x')), ended());
     expect(outcomeOf(events).metrics.steps).toBe(1);
@@ -362,7 +362,7 @@ describe('steps and the end on stdout', () => {
 
   verifies(
     'AG-11',
-    "a failed turn is a step and one provider error, and its words are nobody's",
+    'a failed turn is a step and one provider error, and its text is not a message',
     () => {
       const events = stdout(
         init(),
@@ -405,7 +405,7 @@ describe('steps and the end on stdout', () => {
     ]);
   });
 
-  verifies('AG-11', 'a stream without its end record is incomplete, whatever was said', () => {
+  verifies('AG-11', 'a stream without an end record is incomplete', () => {
     const { success, exit_reason, terminal_evidence } = outcomeOf(
       stdout(init(), said('m1', text('All good.'))),
     );
@@ -414,7 +414,7 @@ describe('steps and the end on stdout', () => {
 
   verifies(
     'AG-10',
-    'the cost of a run that an earlier CLI tells only in sum is the difference',
+    'a cost that an earlier CLI reports cumulatively is the difference of two results',
     () => {
       const usage = { input_tokens: 5, output_tokens: 1 };
       const old = (total: number, input = 5): Fields => ({
@@ -450,7 +450,7 @@ describe('steps and the end on stdout', () => {
     expect([outcomeOf(verbose).message, problems(verbose)]).toEqual(['Hi.', []]);
   });
 
-  verifies('AG-2', 'records and blocks that are not known are problems', () => {
+  verifies('AG-2', 'unknown records and blocks are problems', () => {
     const events = stdout(
       { type: 'system', subtype: 'novelty' },
       { type: 'stream_event', event: { type: 'novelty' } },
@@ -466,7 +466,7 @@ describe('steps and the end on stdout', () => {
       'unknown_record system/novelty',
       'unknown_record stream_event/novelty',
       'bad_record no type',
-      'bad_record record is no object',
+      'bad_record record is not an object',
       'unknown_record assistant/novelty',
       'bad_record tool_use without id or name',
       'bad_record assistant without content',
@@ -527,7 +527,7 @@ describe('session files', () => {
 
   verifies(
     'AG-10',
-    'a run that was killed before its figures does not get those of the run before',
+    'a run killed before it wrote its figures does not get those of the previous run',
     () => {
       const events = filed(
         prompt('one'),
@@ -541,7 +541,7 @@ describe('session files', () => {
     },
   );
 
-  verifies(['AG-10', 'AG-15'], 'since_ms leaves earlier runs out and their cost too', () => {
+  verifies(['AG-10', 'AG-15'], 'since_ms leaves out earlier runs and their cost', () => {
     const later = { timestamp: '2026-01-02T00:00:00.000Z' };
     const records = [
       prompt('one'),
@@ -566,7 +566,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-10', 'a fork pays for its own messages, not for those it was copied from', () => {
+  verifies('AG-10', 'a fork is charged for its own messages, not for copied ones', () => {
     const own = (second: number) => ({ timestamp: `2026-01-02T00:00:0${second}.000Z` });
     const fork = [
       { type: 'queue-operation', operation: 'enqueue', sessionId: ID, ...own(0) },
@@ -587,7 +587,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-11', 'how a run ended is inferred from its last records, or not at all', () => {
+  verifies('AG-11', 'how a run ended is inferred from its last records, or unknown', () => {
     const reason = (...records: Fields[]) => {
       const { exit_reason, terminal_evidence } = outcomeOf(filed(prompt('go'), ...records));
       return [exit_reason, terminal_evidence];
@@ -617,7 +617,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-9', 'a call that an interruption ended is cancelled there too', () => {
+  verifies('AG-9', 'an interrupted call is cancelled in session files too', () => {
     const stopped = line('user', {
       role: 'user',
       content: [text('[Request interrupted by user for tool use]')],
@@ -634,7 +634,7 @@ describe('session files', () => {
     expect(statuses(events)).toEqual([['t1', 'cancelled', null]]);
   });
 
-  verifies('AG-12', "words of a sub-agent whose call is not known are not the run's", () => {
+  verifies('AG-12', 'texts of a sub-agent with an unknown call do not belong to the run', () => {
     const sub = { isSidechain: true, agentId: 'a1' };
     const events = filed(
       prompt('go'),
@@ -646,7 +646,7 @@ describe('session files', () => {
     expect([message, metrics.steps, tool_calls.length, exit_reason]).toEqual(['root', 1, 1, 'ok']);
   });
 
-  verifies(['AG-12', 'AG-15'], 'a sub-agent without a named parent is known by its prompt', () => {
+  verifies(['AG-12', 'AG-15'], 'a sub-agent without a named parent is found by its prompt', () => {
     const sub = { isSidechain: true, agentId: 'a1' };
     const events = filed(
       prompt('go'),
@@ -668,7 +668,7 @@ describe('session files', () => {
 
   verifies(
     'AG-11',
-    'a command for the CLI itself does not undo the end of the run before it',
+    'a command for the CLI itself does not undo the end of the previous run',
     () => {
       const events = filed(
         prompt('go'),
@@ -682,7 +682,7 @@ describe('session files', () => {
     },
   );
 
-  test('a skill typed as a command is used, and its prompt is as typed; the same text after a Skill call is that call', () => {
+  test('a skill typed as a command is recorded, and its text after a Skill call belongs to that call', () => {
     const body = (more: Fields) =>
       prompt('Base directory for this skill: /p/.claude/skills/tidy\n\n# Tidy', {
         isMeta: true,
@@ -754,7 +754,7 @@ describe('launch', () => {
   };
   const base = ['-p', '--output-format', 'stream-json', '--verbose'];
 
-  verifies('AG-18', 'the prompt goes through stdin and nothing else is added', () => {
+  verifies('AG-18', 'the prompt is passed on stdin and no flags are added', () => {
     expect(claude.launch(request)).toEqual({
       command: 'claude',
       args: base,
@@ -763,7 +763,7 @@ describe('launch', () => {
     });
   });
 
-  verifies('AG-18', 'every wish of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = claude.launch({
       ...request,
       model: 'opus',

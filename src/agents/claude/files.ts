@@ -1,4 +1,4 @@
-/** What successful file tools changed. */
+/** Files changed by successful file tools. */
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { FileOperation } from '../../model/words.ts';
 import type { FileChange } from '../kit/drafts.ts';
@@ -12,7 +12,7 @@ export function pathOf(native_tool: string, input: unknown): string | null {
   return textOf(fields?.file_path) ?? textOf(fields?.notebook_path);
 }
 
-/** Sub-agents' results come without the structured part on stdout: then the tool alone tells the operation. */
+/** Results of sub-agents on stdout lack the structured part. The operation then follows from the tool alone. */
 function operationOf(native_tool: string, detail: Open | null): FileOperation {
   if (detail?.type === 'create') return 'created';
   if (detail?.type === 'update') return 'modified';
@@ -22,7 +22,7 @@ function operationOf(native_tool: string, detail: Open | null): FileOperation {
   return native_tool === 'Write' ? 'created' : 'modified';
 }
 
-/** The tool's own hunks as a unified diff; null where it gives none. */
+/** The tool's own hunks as a unified diff; null if it reports none. */
 function diffOf(path: string, detail: Open | null): string | null {
   const lines: string[] = [];
   for (const item of listOf(detail?.structuredPatch)) {

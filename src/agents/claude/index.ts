@@ -1,4 +1,4 @@
-/** The agent `claude`: Claude Code. See README.md for what was seen and what its streams leave out. */
+/** The agent `claude`: Claude Code. README.md describes its behaviour and the gaps in its streams. */
 import type { Agent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { approval, caution } from './approval.ts';

@@ -30,7 +30,7 @@ const eventsFrom = (...records: Fields[]) =>
     Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join('')),
   ]);
 
-verifies('LP-14', 'with input to come the prompt is the first record of several', () => {
+verifies('LP-14', 'with --accept-input the prompt is the first of several records', () => {
   const prompt = 'Say "hi" $HOME\n🚀';
   const rest = { model: null, approve: 'default', resume: null, stream: false } as const;
   const self = { node: 'node', entry: 'entry' };
@@ -44,7 +44,7 @@ verifies('LP-14', 'with input to come the prompt is the first record of several'
   expect(stdin).toBe(`${JSON.stringify({ type: 'user', message })}\n`);
 });
 
-verifies('LP-14', 'a text is one record on its stdin, and an interrupt another', () => {
+verifies('LP-14', 'a text and an interrupt are one record each on stdin', () => {
   const talk = new Talk();
   const lines = [talk.say('Say "hi"\n🚀', ID), talk.interrupt(), talk.interrupt()];
   const message = { role: 'user', content: [{ type: 'text', text: 'Say "hi"\n🚀' }] };
@@ -60,7 +60,7 @@ verifies('LP-14', 'a text is one record on its stdin, and an interrupt another',
   );
 });
 
-verifies('LP-14', 'it rests after a result, and waits for nothing once all was repeated', () => {
+verifies('LP-14', 'after a result nothing is pending once all texts were repeated', () => {
   const talk = new Talk();
   talk.say('second', 'u2');
   talk.say('third', 'u3');
@@ -92,7 +92,7 @@ verifies('LP-14', 'it rests after a result, and waits for nothing once all was r
   ]);
 });
 
-verifies('LP-14', 'a repeated text has the time when it is taken up, not when it was sent', () => {
+verifies('LP-14', 'a repeated text has the time when it was accepted, not when it was sent', () => {
   const call = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'x' } };
   const result = { type: 'tool_result', tool_use_id: 't1', content: 'x' };
   const events = eventsFrom(
@@ -103,12 +103,12 @@ verifies('LP-14', 'a repeated text has the time when it is taken up, not when it
     said('m2', text('Done.'), timed(4)),
     ENDED,
   );
-  const told = kindsOf(events, 'message_finished').map(({ at_source, data }) => [
+  const messages = kindsOf(events, 'message_finished').map(({ at_source, data }) => [
     data.role,
     data.text,
     at_source,
   ]);
-  expect(told).toEqual([
+  expect(messages).toEqual([
     ['user', 'more', 'observed'],
     ['assistant', 'Done.', 'native'],
   ]);

@@ -1,4 +1,4 @@
-/** What is said to the running CLI: `--input-format stream-json`, a record a line. Pure. */
+/** Input for the running CLI: `--input-format stream-json`, one record per line. Pure. */
 import type { InputTalk } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 
@@ -7,7 +7,7 @@ export function userLine(text: string, uuid?: string): string {
   return `${JSON.stringify({ type: 'user', message, ...(uuid === undefined ? {} : { uuid }) })}\n`;
 }
 
-/** A text that comes while the model works becomes part of that turn: results cannot be counted, repeated ids can. */
+/** A text that arrives during a turn becomes part of it. So repeated ids are counted, not results. */
 export class Talk implements InputTalk {
   resting = false;
   #interrupts = 0;

@@ -1,4 +1,4 @@
-/** How the CLI is started. Pure. The prompt goes through stdin: any length, no quoting. */
+/** The command line of the CLI. Pure. The prompt is passed on stdin: any length, no quoting. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
 import { userLine } from './input.ts';
@@ -17,7 +17,7 @@ export function launch(request: LaunchRequest): LaunchPlan {
   if (request.model !== null) args.push('--model', request.model);
   args.push(...PERMISSION_MODE[request.approve]);
   if (request.resume !== null) args.push('--resume', request.resume);
-  // What was taken up is repeated on stdout: only that tells when nothing is waiting.
+  // The CLI repeats each text that it accepts on stdout. Only this shows when no text is pending.
   if (request.accept_input) args.push('--input-format', 'stream-json', '--replay-user-messages');
   args.push(...request.args);
   const stdin = request.accept_input ? userLine(request.prompt) : request.prompt;

@@ -1,4 +1,4 @@
-/** Messages and their blocks, as stdout and session files both hold them. */
+/** Messages and their blocks, as found on stdout and in session files. */
 import { putBlock, putUnknown } from '../kit/blocks.ts';
 import { type Said, Writer } from '../kit/drafts.ts';
 import { idOf, isNative, nativeOf, type Open, statusOf, textOf } from '../kit/native.ts';
@@ -6,28 +6,28 @@ import { contentText, wordSet } from '../kit/text.ts';
 import { Calls, INTERRUPTED, type ResultFacts } from './calls.ts';
 import type { Assistant, Block, User } from './records.ts';
 
-/** Facts beside a result, by its call's id; `alone`: the record holds no other result. */
+/** Returns the facts beside a result, by call id. `alone`: the record holds no other result. */
 export type FactsOf = (alone: boolean) => (call_id: unknown) => ResultFacts;
-/** What a user record was: tool results, a prompt, text the CLI adds to a turn, or an interruption. */
+/** Meaning of a user record: tool results, a prompt, text that the CLI adds to a turn, or an interruption. */
 export type UserRecord = 'results' | 'prompt' | 'companion' | 'interruption' | 'nothing';
 
 export const SYNTHETIC_MODEL = '<synthetic>';
 const API_ERROR = 'API Error: ';
 export const NOTIFICATION = '<task-notification>';
-/** Beginnings of text that the CLI puts in the user's place. */
+/** Beginnings of texts that the CLI writes as the user. */
 const PRINTED = [NOTIFICATION, '<local-command-', '<bash-stdout>', '<bash-stderr>'];
-/** `/exit`, `/model` …: typed by the user, answered by the CLI. Commands for the model begin with `<command-message>`. */
+/** `/exit`, `/model` …: typed by the user, answered by the CLI. Other commands begin with `<command-message>`. */
 const LOCAL_COMMAND = '<command-name>';
-/** A command for the model, as session files wrap it. */
+/** A command for the model, as wrapped in session files. */
 const SLASH_COMMAND =
   /^<command-message>[^<]*<\/command-message>\s*<command-name>(\/[^<\s]+)<\/command-name>(?:\s*<command-args>([\s\S]*)<\/command-args>)?\s*$/;
-/** Blocks that carry nothing a recording shows. */
+/** Blocks with nothing to record. */
 const IGNORED = wordSet('document image redacted_thinking search_result tool_reference');
 
-/** One conversation: the root agent's steps, and everybody's calls. */
+/** One conversation: the root agent's steps, and the calls of all agents. */
 export class Conversation extends Writer {
   readonly calls = new Calls(this.to);
-  /** The root agent's model has spoken at all. */
+  /** The root agent's model has sent a message. */
   spoken = false;
   /** The provider failed, and the model has not continued since. */
   failed = false;
@@ -48,7 +48,7 @@ export class Conversation extends Writer {
   }
 
   #beginStep(step_id: string | null): void {
-    // The model continues: what was rejected had been refused, not interrupted.
+    // The model continues: rejected calls were refused, not interrupted.
     this.calls.settle(false);
     this.#step_has_blocks = false;
     this.to.step(step_id);
@@ -78,7 +78,7 @@ export class Conversation extends Writer {
   #block(value: unknown, said: Required<Said>): void {
     const block: Block | null = nativeOf(value);
     if (block === null) {
-      this.to.bad('assistant block is no object');
+      this.to.bad('assistant block is not an object');
     } else if (block.type === 'tool_use') this.calls.request(block);
     else putBlock(this.to, block, said, IGNORED);
   }
@@ -103,7 +103,7 @@ export class Conversation extends Writer {
     const facts = factsOf(results === 1);
     for (const value of content) {
       const block: Block | null = nativeOf(value);
-      if (block === null) this.to.bad('user block is no object');
+      if (block === null) this.to.bad('user block is not an object');
       else if (block.type === 'tool_result') this.calls.finish(block, facts(block.tool_use_id));
       else if (block.type !== 'text' || typeof block.text !== 'string') {
         if (!IGNORED.has(block.type)) putUnknown(this.to, 'user', block.type);
@@ -141,14 +141,14 @@ function typedText(text: string): string {
   return name === undefined ? text : `${name} ${args}`.trim();
 }
 
-/** Earlier versions set no flag on stdout, only their own words. */
+/** Earlier versions set no flag on stdout; only the text shows a failure. */
 function isFailure(record: Assistant, synthetic: boolean): boolean {
   if (record.is_api_error_message === true || record.isApiErrorMessage === true) return true;
   const text = synthetic ? contentText(nativeOf(record.message)?.content) : null;
   return text?.startsWith(API_ERROR) ?? false;
 }
 
-/** The text of a record for people that has no kind of its own. */
+/** The text of a notice record without a kind. */
 export function noticeText(record: Open): string | null {
   const { content, message, summary, text } = record;
   return textOf(content) ?? textOf(message) ?? textOf(summary) ?? textOf(text);

@@ -29,14 +29,14 @@ const refused = (content: string): Fields => ({
   sessionId: 's',
 });
 
-/** As 2.0.47 and 2.1.61 wrote them. */
+/** Records as 2.0.47 and 2.1.61 wrote them. */
 describe('earlier versions', () => {
-  verifies('AG-11', "the CLI's own words tell that the API failed, where no flag does", () => {
+  verifies('AG-11', "the CLI's text identifies an API failure if no flag does", () => {
     const words = 'API Error: 400 {"type":"error"}';
     const failure = said('<synthetic>', { type: 'text', text: words });
     const end = (more: Fields): Fields => ({ type: 'result', subtype: 'success', ...more });
     const failed = end({ is_error: true, result: words });
-    const told = (...records: Fields[]) => {
+    const outcome = (...records: Fields[]) => {
       const events = stdout(...records);
       const { exit_reason, metrics, message } = outcomeOf(events);
       const failures = kindsOf(events, 'provider_failed').map(({ data }) => data.message);
@@ -44,9 +44,9 @@ describe('earlier versions', () => {
     };
     const went = said('claude-x', { type: 'text', text: 'on' });
     expect([
-      told(failure, failed),
-      told(failure, went, end({ is_error: true, result: 'other' })),
-      told(
+      outcome(failure, failed),
+      outcome(failure, went, end({ is_error: true, result: 'other' })),
+      outcome(
         said('claude-x', { type: 'text', text: words }),
         end({ is_error: false, result: words }),
       ),
@@ -57,7 +57,7 @@ describe('earlier versions', () => {
     ]);
   });
 
-  verifies('AG-9', 'a refusal is known by its words, where no decision stands beside it', () => {
+  verifies('AG-9', 'a refusal without a decision is recognised by its text', () => {
     const call = { type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'rm -rf notes' } };
     const status = (content: string) =>
       outcomeOf(filed(said('claude-x', call), refused(content))).tool_calls[0]?.status;
@@ -88,21 +88,17 @@ describe('skills', () => {
   });
 });
 
-verifies(
-  'AG-11',
-  'a result that says neither how it ended nor whether it failed ends nothing',
-  () => {
-    const events = stdout({ type: 'result', result: 'Done.' });
-    const { exit_reason, success, completeness } = outcomeOf(events);
-    expect([exit_reason, success, completeness.gaps]).toEqual([
-      'incomplete',
-      false,
-      ['bad_record:1', 'no_end_record', 'usage_unknown'],
-    ]);
-  },
-);
+verifies('AG-11', 'a result without is_error and subtype does not end the run', () => {
+  const events = stdout({ type: 'result', result: 'Done.' });
+  const { exit_reason, success, completeness } = outcomeOf(events);
+  expect([exit_reason, success, completeness.gaps]).toEqual([
+    'incomplete',
+    false,
+    ['bad_record:1', 'no_end_record', 'usage_unknown'],
+  ]);
+});
 
-test('a record of many results takes time by their number', () => {
+test('a record of many results takes linear time', () => {
   const ids = Array.from({ length: 50_000 }, (_, at) => `t${at}`);
   const content = ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }));
   const tool_result_meta = ids.map((id) => ({ id }));

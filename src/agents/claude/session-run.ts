@@ -1,4 +1,4 @@
-/** One run of a session: who speaks, what it cost, how it ended. */
+/** One run of a session: speaker, cost and end. */
 import { headOf } from '../../lib/byte-text.ts';
 import type { SessionPart } from '../../model/agent.ts';
 import { type End, OK, Writer } from '../kit/drafts.ts';
@@ -10,11 +10,11 @@ import { Conversation, NOTIFICATION, SYNTHETIC_MODEL } from './messages.ts';
 import type { Assistant, User } from './records.ts';
 import { ROOT, SessionSpending } from './usage.ts';
 
-/** What any record says of its speaker. */
+/** Fields of any record that name its speaker. */
 type Speaking = Open &
   Pick<Session['user'], 'type' | 'agentId' | 'isSidechain' | 'sessionId' | 'message'>;
 
-/** Attachments that say how a hook ended. Other attachments are context for the model. */
+/** Attachments with the outcome of a hook. Other attachments are context for the model. */
 const HOOKS: ReadonlyMap<unknown, string> = new Map([
   ['hook_success', 'success'],
   ['hook_blocking_error', 'error'],
@@ -26,14 +26,14 @@ const HOOKS: ReadonlyMap<unknown, string> = new Map([
 export class SessionRun extends Writer {
   readonly spending = new SessionSpending();
   readonly #talk = new Conversation(this.to);
-  /** Null: nothing says how the run ended. */
+  /** Null: no record shows how the run ended. */
   #end: End | null = null;
-  /** When this session's file begins. A fork's copied records are older, and follow its own first ones. */
+  /** Start time of this session's file. Records copied by a fork are older, and follow its own first ones. */
   #begun_ms: number | undefined;
   #intro: { version?: unknown; cwd?: unknown } | null = null;
   #session_id: string | null = null;
   #permission_mode: string | null = null;
-  /** A slash command; the body of its skill may follow. */
+  /** A slash command, until the body of its skill follows. */
   #command: string | null = null;
 
   before(record: Speaking, part: SessionPart | undefined, earlier: boolean): void {
@@ -44,10 +44,10 @@ export class SessionRun extends Writer {
     if (root) this.#session_id ??= idOf(record.sessionId);
     if (root) this.#begun_ms ??= to.at_ms;
     if (record.type === 'assistant' && this.#isCopy()) this.spending.inherited();
-    // Of an earlier run only the cost matters.
+    // Only the cost matters of an earlier run.
     if (earlier && record.type === 'cost-state') this.spending.costState(record, true);
     if (earlier) return;
-    // Where no file names the call that started a sub-agent, its prompt does.
+    // If no file names the call that started a sub-agent, the prompt identifies it.
     const prompt = record.type === 'user' ? textOf(nativeOf(record.message)?.content) : null;
     const found = root ? null : (known ?? this.#talk.calls.parentOf(agent ?? '', prompt));
     to.speak(found, root);
@@ -83,7 +83,7 @@ export class SessionRun extends Writer {
       this.#intro ??= record;
       this.introduce(own ? textOf(message?.model) : null);
     }
-    // Message ids may come again in a resumed session; the reference to the request does not.
+    // Message ids may recur in a resumed session; the request reference does not.
     const request = idOf(record.requestRef) ?? idOf(record.requestId) ?? '';
     const key = `${idOf(message?.id) ?? ''} ${request}`;
     this.#talk.assistant(record as Assistant, key);
@@ -94,7 +94,7 @@ export class SessionRun extends Writer {
       this.spending.message(root ? ROOT : file, { key, usage, stop_reason });
     }
     if (!root) return;
-    // The model waits for nothing, whatever made it stop. Where the CLI makes it continue after all, more records follow.
+    // The model waits for nothing, whatever made it stop. If the CLI makes it continue after all, more records follow.
     const final = typeof stop_reason === 'string' && stop_reason !== 'tool_use';
     if (record.isApiErrorMessage === true) {
       this.#end = { exit_reason: 'provider_error', error: contentText(message.content) };
@@ -127,7 +127,7 @@ export class SessionRun extends Writer {
     }
   }
 
-  /** A skill that was typed as a slash command: its body follows the command, without a call between. */
+  /** A skill typed as a slash command: its body follows the command, without a call between them. */
   #skill(record: Session['user'], text: string): void {
     const name = between(headOf(text, 1024), '<command-name>/', '</command-name>');
     const folder = record.isMeta === true ? skillOf(text) : null;
@@ -167,7 +167,7 @@ export class SessionRun extends Writer {
     } else if (type === 'queued_command') this.notification(textOf(attachment.prompt));
   }
 
-  /** `<task-notification>` as text: all that the session file has about a background task's end. */
+  /** `<task-notification>` as text: the session file's only information on the end of a background task. */
   notification(text: string | null): void {
     if (!text?.startsWith(NOTIFICATION)) return;
     const call_id = between(text, '<tool-use-id>', '</tool-use-id>');

@@ -1,6 +1,6 @@
 /**
- * Session files: `<config>/projects/<work folder>/<session>.jsonl`, sub-agents in a folder of that name. The same messages as on
- * stdout, with final usage, but without begin, end and denial records: how the run ended is inferred from its last records.
+ * Session files: `<config>/projects/<work folder>/<session>.jsonl`, sub-agents in a folder of that name. They hold the
+ * messages of stdout, with final usage, but no begin, end or denial records. The end is inferred from the last records.
  */
 import { basename, dirname, join } from 'node:path';
 import { decoder } from '../kit/decoder.ts';
@@ -14,7 +14,7 @@ import { SessionRun } from './session-run.ts';
 
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,128}\.jsonl$/;
 
-/** Bookkeeping of the CLI, and the vendor's prompts. */
+/** The CLI's bookkeeping, and the vendor's prompts. */
 const IGNORED = words(`
   agent-color agent-name agent-setting ai-title api-request-blob api-request-shape atis-latch
   attribution-snapshot bridge-session content-replacement custom-title file-history-snapshot
@@ -29,7 +29,7 @@ export const session = sessionFiles({
   id: /^[0-9a-zA-Z-]{1,64}$/,
   // Earlier versions put sub-agents' files beside the main ones.
   names: [[/./, /^(?!agent-)([0-9a-zA-Z-]{1,64})\.jsonl$/]],
-  // The folder is named after the real path, and long names are cut: then it is searched.
+  // The folder is named after the real path, and long names are cut. Such folders are searched for.
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`)],
   subAgents: (path, unreadable) =>
     partsIn(join(dirname(path), basename(path, '.jsonl'), 'subagents'), SUB_AGENT, unreadable),

@@ -1,4 +1,4 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import { wordOf } from '../../lib/foreign.ts';
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
@@ -8,7 +8,7 @@ import { SESSION, STDOUT } from './generated/fields.ts';
 const named = kindBy('type', 'subtype');
 
 export const shapes: RecordShapes = {
-  /** What the CLI sends to its model is the vendor's: not looked into. */
+  /** Requests from the CLI to its model are the vendor's, and not inspected. */
   kindOf: (value) => (wordOf(value.type).startsWith('api-request') ? '' : named(value)),
   opaque: words(`
     by_type data input input_schema modelUsage model_usage_since_last_result structured_output
@@ -18,17 +18,17 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // The reason that a rule or a hook gives.
+      // The reason given by a rule or a hook.
       control_request: 'request{decision_reason?}',
       // The host's answer, in a log of both directions.
       control_response: 'response{response{behavior? message?}}',
-      // The session file's spelling, which the same function reads; results of the CLI's own tools.
+      // The session file's spelling, read by the same function; results of the CLI's own tools.
       user: `
         tool_result_meta{permission_decision{reasonType?}} tool_use_result?{type? content? interrupted?
         originalFile? structuredPatch?{oldStart? oldLines? newStart? newLines? lines?}}`,
     },
     session: {
-      // Of a request to the model only the model's name is read.
+      // Only the model's name is read from a request to the model.
       'api-request': 'type? params?{model?}',
       // As on stdout.
       user: `

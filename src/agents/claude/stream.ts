@@ -28,7 +28,7 @@ type Records = Stdout & { result: Result } & Record<`stream_event/${string}`, St
 
 const DELTAS_IGNORED = wordSet('citations_delta input_json_delta signature_delta');
 
-/** Their facts are in other records too, or mean nothing for a recording. */
+/** Kinds with facts that other records repeat, or with nothing to record. */
 const IGNORED = [
   ...words(`
   command_lifecycle control_cancel_request keep_alive prompt_suggestion
@@ -36,13 +36,13 @@ const IGNORED = [
   system/session_state_changed system/status system/task_started system/task_updated
   system/thinking_tokens system/ui_invalidate
 `),
-  // After an error a record of the retry or failure follows.
+  // An error is followed by a record of the retry or failure.
   ...words(
     'content_block_start content_block_stop error message_delta message_stop ping',
     'stream_event/',
   ),
 ];
-/** Records for people. */
+/** Records with a message for people. */
 const NOTICES = words(`
   auth_status rate_limit rate_limit_event tool_use_summary system/compact_boundary
   system/elicitation_complete system/files_persisted system/informational
@@ -61,7 +61,7 @@ export const stream = () =>
       records: {
         assistant: (record) => talk.assistant(record as Assistant, null),
         user(record) {
-          // The CLI repeats a text of its host with the time when it came, not when it was taken up.
+          // A repeated text carries the time when it was sent, not when the CLI accepted it.
           if (record.isReplay === true) to.at_ms = undefined;
           talk.user(record as User, factsOf(record as User));
         },
@@ -70,7 +70,7 @@ export const stream = () =>
         'stream_event/no type': () => to.bad('stream_event without event'),
         result: (record) => turns.result(record),
         tool_progress(record) {
-          // A heartbeat's own id is no call: its call is the parent.
+          // A heartbeat's own id is not a call. Its call is the parent.
           const own = record.heartbeat === true ? record.parent_tool_use_id : record.tool_use_id;
           to.progress(idOf(own), null, durationOf(record.elapsed_time_seconds, 1000));
         },
@@ -148,7 +148,7 @@ function factsOf(record: User): FactsOf {
 class Turns extends Writer {
   readonly talk = new Conversation(this.to);
   readonly #spending = new Spending();
-  /** The message of stream events that do not name it. */
+  /** The message of stream events that carry no message id. */
   #streaming: string | null = null;
 
   begin(record: StreamEvent): void {
@@ -175,7 +175,7 @@ class Turns extends Writer {
     to.introduce({ session_id: textOf(record.session_id), model });
     talk.calls.settle(isAborted(record));
     talk.calls.refused(record.permission_denials);
-    // In `--output-format json` the result is the only record, and its text the only text.
+    // With `--output-format json` the result is the only record, and holds the only text.
     if (!talk.spoken && text !== null && end.exit_reason === 'ok') to.message('assistant', text);
     const spent = this.#spending.of(record);
     if (!isEmpty(spent)) to.usage('add', spent, model);
@@ -192,7 +192,7 @@ function isAborted(result: Result): boolean {
   return textOf(result.terminal_reason)?.startsWith('aborted') ?? false;
 }
 
-/** `subtype` is "success" for API errors, and the exit code is 0 after an interruption: neither decides alone. */
+/** `subtype` is "success" for API errors, and the exit code is 0 after an interruption. Neither decides alone. */
 function reasonOf(result: Result, provider_failed: boolean): ExitReason {
   const terminal = textOf(result.terminal_reason) ?? '';
   const subtype = textOf(result.subtype) ?? '';
@@ -208,7 +208,7 @@ function reasonOf(result: Result, provider_failed: boolean): ExitReason {
   return of_provider ? 'provider_error' : 'agent_error';
 }
 
-/** `provider_failed`: a failure of the API came last; earlier versions' end records do not name it. */
+/** `provider_failed`: an API failure came last. The end records of earlier versions do not name it. */
 function endOf(result: Result, provider_failed: boolean): End {
   const errors = namesOf(result.errors) ?? [];
   const error = errors.length > 0 ? errors.join('\n') : textOf(result.result);

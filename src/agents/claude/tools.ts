@@ -1,4 +1,4 @@
-/** The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json), plus those of earlier versions. */
+/** The tool table. Names and fields as sent to the model (testdata/tools.json), and those of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
 

@@ -1,10 +1,10 @@
-/** Token and cost figures in the CLI's spellings, and what a run of a session cost. */
+/** Token and cost figures as the CLI spells them, and the cost of one run of a session. */
 import { costOf, nativeOf, type Open, tokensOf } from '../kit/native.ts';
 import { add, isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
 import type { Session } from './generated/native.ts';
 import type { Result } from './records.ts';
 
-/** `{ <model>: { inputTokens, …, costUSD } }`, all models summed; no model at all means 0, as the CLI says it. */
+/** `{ <model>: { inputTokens, …, costUSD } }`, summed over all models. The CLI reports no models for 0. */
 function ofModels(models: Open): Spent {
   const names = Object.keys(models);
   const sum = spent();
@@ -24,7 +24,7 @@ function ofModels(models: Open): Spent {
   return spent({ input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 }, 0);
 }
 
-/** `usage` of a message or a result: the API's own names. It has no cost. */
+/** `usage` of a message or a result, with the API's own names. It has no cost. */
 function ofApi(usage: Open): Spent {
   return spent({
     input: tokensOf(usage.input_tokens),
@@ -35,7 +35,7 @@ function ofApi(usage: Open): Spent {
   });
 }
 
-/** What each turn cost. `total_cost_usd` and `modelUsage` hold the earlier runs of a resumed session too. */
+/** The cost of each turn. `total_cost_usd` and `modelUsage` include the earlier runs of a resumed session. */
 export class Spending {
   #total_before: number | null = null;
 
@@ -56,7 +56,7 @@ function turnCost(result: Result, turn: Spent, before: number | null): number | 
   if (total === null) return null;
   if (before !== null) return total >= before ? total - before : null;
   const models = nativeOf(result.modelUsage);
-  // More tokens in all than in this turn: earlier runs or sub-agents, and nothing decides which.
+  // More tokens in total than in this turn: from earlier runs or sub-agents, and nothing shows which.
   return total === 0 || !models || sameTokens(ofModels(models), turn) ? total : null;
 }
 
@@ -74,20 +74,20 @@ interface Message {
 /** The root agent's name among the speakers. */
 export const ROOT = '';
 
-/** The cost of a session file's last run: the CLI's cumulative figures where there are any, else the messages' own. */
+/** The cost of a session file's last run: from the CLI's cumulative figures if any, else from the messages. */
 export class SessionSpending {
   /** Cumulative over the session's runs. */
   #latest: Spent | null = null;
   #before: Spent | null = null;
-  /** `#before` is the figure when this run began, whatever comes after. */
+  /** `#before` is the figure at the start of this run, whatever follows. */
   #before_is_sure = false;
-  /** Of messages since the latest cumulative figure. */
+  /** Sum of the messages since the latest cumulative figure. */
   #sum = spent();
-  /** The message of each file that may still get its final usage: every block repeats it, the last one counts. */
+  /** The message of each file that may still get its final usage. Every block repeats the usage; the last counts. */
   readonly #pending = new Map<string, Message>();
-  /** A run has begun after the latest cumulative figure, which therefore is not its own. */
+  /** A run began after the latest cumulative figure, so the figure does not include it. */
   #unpaid = false;
-  /** The session began as a copy of another; that one's figures were not copied. */
+  /** The session began as a copy of another session, without that session's figures. */
   #forked = false;
 
   costState(record: Session['cost-state'], earlier: boolean): void {
@@ -104,14 +104,14 @@ export class SessionSpending {
     const shared = this.#forked && this.#latest === null && !this.#before_is_sure;
     if (!this.#before_is_sure) this.#before = this.#latest;
     this.#latest = state;
-    // It holds the runs of the session that was copied: only the messages have this run's.
+    // It includes the runs of the copied session. Only the messages show the figures of this run.
     this.#unpaid = shared;
     if (shared) return;
     this.#sum = spent();
     this.#pending.clear();
   }
 
-  /** A message that was copied from the session that this one forks. */
+  /** A message copied from the session that this one forks. */
   inherited(): void {
     this.#forked = true;
   }
@@ -127,7 +127,7 @@ export class SessionSpending {
     this.#pending.set(file, message);
   }
 
-  /** The aborted message's figures are those of its beginning; the CLI leaves them out too. */
+  /** An aborted message has the figures of its beginning. The CLI leaves them out too. */
   interrupted(): void {
     if (this.#pending.get(ROOT)?.stop_reason === null) this.#pending.delete(ROOT);
   }

@@ -1,4 +1,4 @@
-/** How a call ended, by the beginning of the text that the model was given: session files have no flag for it. */
+/** The end of a call, from the beginning of the text that the model received. Session files have no flag for it. */
 import { jsonInside } from '../../lib/byte-text.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
@@ -8,7 +8,7 @@ import { SHELLS } from './shell-line.ts';
 
 /** Tools that answer with the exit code of a command. */
 const COMMANDS: ReadonlySet<string> = new Set([...SHELLS, 'write_stdin']);
-/** Tools that answer with JSON when they work, and with a sentence when they do not. */
+/** Tools that answer with JSON on success, and with a sentence on failure. */
 const ANSWER_JSON: ReadonlySet<string> = new Set(
   words('spawn_agent wait_agent send_input close_agent resume_agent'),
 );
@@ -20,7 +20,7 @@ const SCRIPT_RUNNING = /^Script running/;
 const EXITED =
   /^(?:Chunk ID: [^\r\n]*\n)?(?:Wall time: [^\r\n]*\n)?Process exited with code (-?\d{1,10})(?:\n|$)/;
 const EXIT_CODE = /^Exit code: (-?\d{1,10})(?:\n|$)/;
-/** A command that the sandbox refused: its code is in the description of the error. */
+/** A command refused by the sandbox. Its exit code is in the error description. */
 const REFUSED = /^\w+ failed(?: for `[\s\S]*?`)?: SandboxDenied \{/;
 const REFUSED_CODE = /exit_code: (-?\d{1,10})/;
 const TIMED_OUT =
@@ -53,7 +53,7 @@ const FAILED: readonly RegExp[] = [
 
 const any = (patterns: readonly RegExp[], text: string) => patterns.some((one) => one.test(text));
 
-/** Why a call did not do its work; null when nothing says so. */
+/** Status of a call that did not do its work; null if the text does not show that. */
 export function refusal(text: string): CallStatus | null {
   if (any(DENIED, text)) return 'denied';
   return any(FAILED, text) ? 'error' : null;
@@ -64,11 +64,11 @@ export function isAborted(text: string): boolean {
 }
 
 /** Whether a command, or a script in code mode, continues after its call was answered. */
-export function goesOn(text: string): boolean {
+export function continues(text: string): boolean {
   return RUNNING.test(text) || SCRIPT_RUNNING.test(text);
 }
 
-/** `output` of the earlier versions: the text and the code as JSON. */
+/** `output` of earlier versions: text and exit code as JSON. */
 function unpacked(text: string): { text: string; exit_code: number | null } {
   if (!text.startsWith('{"')) return { text, exit_code: null };
   const body = nativeOf(jsonInside(text));
@@ -79,7 +79,7 @@ function unpacked(text: string): { text: string; exit_code: number | null } {
 }
 
 function codeIn(text: string): number | null {
-  // Two searches, one after the other: as one pattern they would be one inside the other.
+  // Two searches in sequence. Combined into one pattern they would nest.
   const [refused = null] = REFUSED.exec(text) ?? [];
   const after = refused === null ? '' : text.slice(refused.length);
   const found = EXITED.exec(text) ?? EXIT_CODE.exec(text) ?? REFUSED_CODE.exec(after);
@@ -96,7 +96,7 @@ export function endedBy(
   const code = packed.exit_code ?? codeIn(whole);
   const exit_code = COMMANDS.has(native_tool) ? code : null;
   const output = answer === null ? null : packed.text;
-  // Beside a code of its own the text is nothing but the command's output.
+  // With a separate exit code the text is only the command's output.
   const own = packed.exit_code === null;
   const status = own ? statusOf(native_tool, whole, code) : statusOfCode(packed.text, code);
   return { call_id, status, exit_code, output };

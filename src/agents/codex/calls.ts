@@ -1,10 +1,10 @@
-/** Calls of a session file. A call is asked for in one record and ends in one or two others: its item, and the answer to the model. */
+/** Calls in a session file: requested in one record, and ended by one or two others, the item and the answer. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import { type Time, Writer } from '../kit/drafts.ts';
 import { idOf, wordOf } from '../kit/native.ts';
-import { endedBy, goesOn, isAborted } from './answers.ts';
+import { continues, endedBy, isAborted } from './answers.ts';
 import { CALL_ITEMS, requestIn } from './items.ts';
 import type { Item, Request } from './native.ts';
 import { fileChanges } from './patch.ts';
@@ -13,14 +13,14 @@ import { commandOfWords } from './shell-line.ts';
 interface Call {
   readonly tool: string;
   readonly file: string;
-  /** `answered`: the model knows its end, and more may become known. */
+  /** `answered`: the model has received an answer, but more may follow. */
   state: 'open' | 'answered' | 'ended';
-  /** The answer of a command that continues. */
+  /** The answer of a command that continues to run. */
   answer: string | null;
   aborted: boolean;
 }
 
-/** A script of code mode: it counts as a call only when nothing it did shows as one. */
+/** A script in code mode. It counts as a call only if none of its actions is shown as one. */
 interface Script {
   readonly input: string;
   readonly file: string;
@@ -31,7 +31,7 @@ interface Script {
 }
 
 export class Calls extends Writer {
-  /** The file of the record at hand. Each conversation has a file of its own. */
+  /** The file of the current record. Each conversation has its own file. */
   file = '';
   readonly #calls = new RecentMap<string, Call>(LIMITS.open_calls_max);
   readonly #scripts = new RecentMap<string, Script>(LIMITS.open_calls_max);
@@ -50,7 +50,7 @@ export class Calls extends Writer {
 
   #begins(call_id: string, tool: string, file: string): boolean {
     const known = this.#calls.get(call_id);
-    // A sub-agent that begins with its parent's history repeats the parent's calls.
+    // A sub-agent that starts with its parent's history repeats the parent's calls.
     if (known !== undefined && (known.file !== file || known.state === 'open')) return false;
     this.#calls.set(call_id, { tool, file, state: 'open', answer: null, aborted: false });
     return true;
@@ -62,7 +62,7 @@ export class Calls extends Writer {
     if (!this.#calls.has(call_id)) this.#scripts.set(call_id, script);
   }
 
-  /** An item that is a call: the end of one that was asked for, or something that a script did. */
+  /** An item that is a call: the end of a requested call, or an action of a script. */
   item(item: Item) {
     const kind = CALL_ITEMS.get(item.type);
     const call_id = idOf(item.id);
@@ -81,21 +81,21 @@ export class Calls extends Writer {
     }
   }
 
-  /** The model was given the answer to a call. */
+  /** The model received the answer to a call. */
   answer(call_id: string, text: string | null): void {
     const script = this.#scripts.get(call_id);
     const call = this.#calls.get(call_id);
     if (script !== undefined) {
       script.answer = text;
-      // A script may leave a command running, which shows only when it has ended.
+      // A script may leave commands running; they are shown only after they have ended.
       const waits = !script.did && script.input.includes('tools.exec_command');
-      if (!goesOn(text ?? '') && !waits) this.#settle(call_id, script);
+      if (!continues(text ?? '') && !waits) this.#settle(call_id, script);
     } else if (call === undefined) {
-      // Nobody asked: the pipeline reports it.
+      // The call was never requested. The pipeline reports it.
       this.to.finished(endedBy(call_id, '', text));
     } else if (call.state === 'open') {
       call.answer = text;
-      if (text !== null && goesOn(text)) this.#running.add(call_id);
+      if (text !== null && continues(text)) this.#running.add(call_id);
       else this.#answered(call_id, call);
     }
   }
@@ -106,7 +106,7 @@ export class Calls extends Writer {
     this.to.finished(endedBy(call_id, call.tool, call.answer));
   }
 
-  /** The turn of a conversation is over: what still runs has answered all that it will. */
+  /** A turn of the conversation ended: running calls get no further answers. */
   endTurn(): void {
     for (const [call_id, script] of this.#scripts) {
       if (script.file === this.file && script.answer !== null) this.#settle(call_id, script);
@@ -121,32 +121,32 @@ export class Calls extends Writer {
     for (const call_id of this.#running) this.#leave(call_id);
   }
 
-  /** A command that outlives its turn: the call ended with its answer. */
+  /** A command that outlives its turn. The call ended with its answer. */
   #leave(call_id: string): void {
     this.#running.delete(call_id);
     const call = this.#calls.get(call_id);
     if (call?.state === 'open') this.#answered(call_id, call);
   }
 
-  /** True when this was the call's end, and no news of one that had ended. */
+  /** True if this ended the call; false if the call had already ended and was updated. */
   finish(ended: CallFinishedDraft): boolean {
     const { call_id, status, exit_code } = ended;
     const call = this.#calls.get(call_id);
     if (call === undefined || call.state === 'ended') return false;
     const first = call.state === 'open';
     if (first) this.to.finished(ended);
-    // An interrupted command is shown as failed.
+    // An interrupted command is reported as failed.
     else this.to.updated(call_id, call.aborted ? null : status, exit_code);
     call.state = 'ended';
     this.#running.delete(call_id);
     return first;
   }
 
-  /** Something was done by a script of this conversation: by one that names the command, or else by those that run. */
+  /** A script of this conversation did something: the script that names the command, else all running scripts. */
   #claim(command: string | null): void {
     const scripts = [...this.#scripts.values()].filter((script) => script.file === this.file);
     const naming = command ? scripts.filter(({ input }) => input.includes(command)) : [];
-    const running = scripts.filter(({ answer }) => answer === null || goesOn(answer));
+    const running = scripts.filter(({ answer }) => answer === null || continues(answer));
     const calling = running.filter((script) => script.input.includes('tools.'));
     const first = naming.filter((script) => !script.did).slice(0, 1);
     const others = calling.length > 0 ? calling : running;

@@ -119,7 +119,7 @@ describe('stdout', () => {
     expect(calls(events)).toEqual([['ws_1', 'WebSearch', 'ok', null]]);
   });
 
-  verifies('AG-9', 'an MCP call that nobody may approve was refused', () => {
+  verifies('AG-9', 'an MCP call that nobody can approve is refused', () => {
     const call = (id: string, message: string) =>
       item('completed', id, 'mcp_tool_call', {
         server: 'toy',
@@ -140,7 +140,7 @@ describe('stdout', () => {
     ]);
   });
 
-  verifies('AG-10', 'the figures of a resumed thread are not the run’s', () => {
+  verifies('AG-10', 'the figures of a resumed thread are not the figures of the run', () => {
     const decoded = (resumed: boolean) => {
       const out: Draft[] = [];
       const decoder = stream({ resumed });
@@ -151,7 +151,7 @@ describe('stdout', () => {
     expect([decoded(false), decoded(true)]).toEqual([1, 0]);
   });
 
-  verifies('AG-11', 'errors that are no retries are told once, by the end of the turn', () => {
+  verifies('AG-11', 'errors other than retries are reported once, at the end of the turn', () => {
     const message = 'unexpected status 503 Service Unavailable';
     const events = stdout(
       ...begin,
@@ -175,7 +175,7 @@ describe('stdout', () => {
     expect(outcomeOf(events).exit_reason).toBe('provider_error');
   });
 
-  verifies('AG-2', 'items of another version are counted, and cost nothing else', () => {
+  verifies('AG-2', 'items of another version are problems and lose nothing else', () => {
     const events = stdout(
       ...begin,
       item('started', 'x', 'hologram', {}),
@@ -191,7 +191,7 @@ describe('stdout', () => {
 });
 
 describe('commands', () => {
-  test('are shown without the shell that runs them, when they are exactly that', () => {
+  test('are shown without the shell that runs them', () => {
     const shown = [
       `/bin/bash -lc 'echo a; ls'`,
       '/bin/bash -lc ls',
@@ -220,7 +220,7 @@ describe('commands', () => {
 
   verifies(
     'AG-8',
-    'that only read one file are reads; others are commands with their reads',
+    'that only read one file are reads; others are commands with the files they read',
     () => {
       const tool = (command: string) => {
         const events = stdout(
@@ -251,7 +251,7 @@ describe('commands', () => {
 });
 
 describe('patches', () => {
-  test('tell what they add, change, move and delete', () => {
+  test('show added, changed, moved and deleted files', () => {
     const text = `*** Begin Patch
 *** Add File: a.txt
 +one
@@ -284,7 +284,7 @@ const event = (type: string, more: Fields = {}) => line('event_msg', { type, ...
 const response = (type: string, more: Fields) => line('response_item', { type, ...more });
 const asked = (call_id: string, name: string, args: unknown, more: Fields = {}) =>
   response('function_call', { call_id, name, arguments: JSON.stringify(args), ...more });
-const told = (call_id: string, output: unknown) =>
+const answered = (call_id: string, output: unknown) =>
   response('function_call_output', { call_id, output });
 const completed = (type: string, id: string, more: Fields) =>
   event('item_completed', { thread_id: 't1', item: { type, id, ...more } });
@@ -292,7 +292,7 @@ const over = event('task_complete', { last_agent_message: 'x' });
 const filed = (...records: unknown[]) =>
   eventsOf(codex, 'session', [lines([meta, event('task_started'), context, ...records])]);
 
-verifies('AG-3', 'an item that is told again is no second call; in another process it is', () => {
+verifies('AG-3', 'a repeated item is not a second call; in another process it is', () => {
   const item = { id: 'item_0', type: 'command_execution', command: 'ls', exit_code: 0 };
   const begin = { type: 'item.started', item: { ...item, status: 'in_progress' } };
   const done = { type: 'item.completed', item: { ...item, status: 'completed' } };
@@ -305,7 +305,7 @@ verifies('AG-3', 'an item that is told again is no second call; in another proce
 });
 
 describe('session files', () => {
-  verifies('AG-9', 'a call without an item ends as its answer says', () => {
+  verifies('AG-9', 'a call without an item ends with the status in its answer', () => {
     const answers = {
       denied: [
         'exec_command failed for `/bin/bash -lc ls`: SandboxDenied { message: "x", output: ExecToolCallOutput { exit_code: 1, stdout: y } }',
@@ -326,19 +326,19 @@ describe('session files', () => {
     };
     for (const [status, texts] of Object.entries(answers)) {
       for (const text of texts) {
-        const events = filed(asked('c', 'exec_command', { cmd: 'x' }), told('c', text), over);
+        const events = filed(asked('c', 'exec_command', { cmd: 'x' }), answered('c', text), over);
         expect(outcomeOf(events).tool_calls[0]?.status, text).toBe(status);
       }
     }
   });
 
-  verifies('AG-9', 'a command that goes on ends with its item, or with what is known of it', () => {
+  verifies('AG-9', 'a command that continues ends with its item or its last status', () => {
     const start = [
       asked('c', 'exec_command', { cmd: 'x' }),
-      told('c', 'Wall time: 1.0 seconds\nProcess running with session ID 7\nOutput:\n'),
+      answered('c', 'Wall time: 1.0 seconds\nProcess running with session ID 7\nOutput:\n'),
       asked('w', 'write_stdin', { session_id: 7, chars: '' }),
     ];
-    const end = told('w', 'Wall time: 1.0 seconds\nProcess exited with code 5\nOutput:\n');
+    const end = answered('w', 'Wall time: 1.0 seconds\nProcess exited with code 5\nOutput:\n');
     const ended = completed('CommandExecution', 'c', {
       command: ['/bin/bash', '-lc', 'x'],
       status: 'failed',
@@ -363,7 +363,7 @@ describe('session files', () => {
     expect(problems(events)).toEqual([]);
   });
 
-  verifies('AG-3', 'a script is a call only when nothing it did shows as one', () => {
+  verifies('AG-3', 'a script is a call only if none of its actions is shown as one', () => {
     const script = (call_id: string, input: string) =>
       response('custom_tool_call', { call_id, name: 'exec', input });
     const answer = (call_id: string, text: string) =>
@@ -379,7 +379,7 @@ describe('session files', () => {
       script('s2', 'text(1)'),
       answer('s2', 'Script running with cell ID 1'),
       asked('w', 'wait', { cell_id: '1' }),
-      told('w', 'Script completed'),
+      answered('w', 'Script completed'),
       over,
     );
     expect(calls(events)).toEqual([
@@ -406,7 +406,7 @@ describe('session files', () => {
       ['s4', 'exec', 'ok', null],
     ]);
     expect(outcomeOf(events).artifacts).toEqual([
-      // A size is told only where bytes and characters are the same thing.
+      // The size is known only if bytes and characters are the same.
       { path: 'a.txt', operation: 'created', size: null, source: 'tool' },
     ]);
     expect(calls(filed(script('s', 'await tools.x()')))).toEqual([
@@ -414,14 +414,14 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-8', 'a skill that the user names is used', () => {
+  verifies('AG-8', 'a skill named by the user is recorded as used', () => {
     const text = '<skill>\n<name>toy-greeter</name>\n<path>/p/SKILL.md</path>\n# x\n</skill>';
     const content = [{ type: 'input_text', text }];
     const events = filed(response('message', { role: 'user', content }), over);
     expect(outcomeOf(events).skills_used).toEqual(['toy-greeter']);
   });
 
-  verifies('AG-10', 'earlier versions only count: each count once', () => {
+  verifies('AG-10', 'token counts of earlier versions are added once each', () => {
     const count = (total: number, last: number) =>
       event('token_count', {
         info: {
@@ -445,7 +445,7 @@ describe('session files', () => {
     });
   });
 
-  verifies('AG-3', 'events of earlier versions are the items of today', () => {
+  verifies('AG-3', 'events of earlier versions are read as items', () => {
     const events = filed(
       asked('c', 'shell', { command: ['bash', '-lc', 'cat a.txt'] }),
       event('exec_command_end', {
@@ -454,7 +454,7 @@ describe('session files', () => {
         exit_code: 0,
         aggregated_output: 'x',
       }),
-      told('c', '{"output":"x","metadata":{"exit_code":0}}'),
+      answered('c', '{"output":"x","metadata":{"exit_code":0}}'),
       event('mcp_tool_call_end', {
         call_id: 'm',
         invocation: { server: 'toy', tool: 'add', arguments: {} },
@@ -464,7 +464,7 @@ describe('session files', () => {
         call_id: 'l',
         action: { type: 'exec', command: ['git', 'log', '--format=%h %s'] },
       }),
-      told('l', 'Exit code: 128\nOutput:\n'),
+      answered('l', 'Exit code: 128\nOutput:\n'),
       over,
     );
     expect(calls(events)).toEqual([
@@ -478,7 +478,7 @@ describe('session files', () => {
     expect(problems(events)).toEqual([]);
   });
 
-  verifies('AG-11', 'the last turn decides; one that only began has no end', () => {
+  verifies('AG-11', 'the last turn decides; a turn that only began has no end', () => {
     const aborted = event('turn_aborted', { reason: 'interrupted' });
     expect(outcomeOf(filed(over)).exit_reason).toBe('ok');
     expect(outcomeOf(filed(over, event('task_started'), aborted)).exit_reason).toBe('cancelled');
@@ -492,7 +492,7 @@ describe('session files', () => {
 
   verifies(
     'AG-10',
-    'of a forked session only its own turns count, whatever times the copy has',
+    'only the own turns of a forked session count, whatever times the copy has',
     () => {
       const [old_id, new_id] = ['01a1dcc5-3178-7203-be2e', '01a1e000-0000-7000-8000'];
       const turn = (turn_id: string, text: string, input_tokens: number) => [
@@ -510,7 +510,7 @@ describe('session files', () => {
         }),
         event('task_complete', { last_agent_message: text }),
       ];
-      const told = (forked: object, own_turn: string) => {
+      const readFork = (forked: object, own_turn: string) => {
         const events = eventsOf(codex, 'session', [
           lines([
             line('session_meta', { id: new_id, ...forked }),
@@ -529,9 +529,9 @@ describe('session files', () => {
       };
       const fork = { forked_from_id: old_id };
       expect([
-        told(fork, '01a1e000-0001-7000-8000'),
-        told(fork, 'turn-2'),
-        told({}, '01a1e000-0001-7000-8000'),
+        readFork(fork, '01a1e000-0001-7000-8000'),
+        readFork(fork, 'turn-2'),
+        readFork({}, '01a1e000-0001-7000-8000'),
       ]).toEqual([
         { session_id: new_id, input: 7, answers: ['own'] },
         { session_id: new_id, input: 7, answers: ['own'] },
@@ -540,7 +540,7 @@ describe('session files', () => {
     },
   );
 
-  verifies('AG-10', 'of a resumed session only what happened since counts', () => {
+  verifies('AG-10', 'only the new turns of a resumed session count', () => {
     const resumed = recordings.find(
       ({ scenario, channel }) => scenario === 'resume' && channel === 'session',
     );
@@ -568,7 +568,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-13', 'JSON inside texts is read as text also where lines are read as bytes', () => {
+  verifies('AG-13', 'JSON inside texts is also read as text when lines are read as bytes', () => {
     const records = [
       meta,
       context,
@@ -595,7 +595,7 @@ function pipelineOptions() {
   return { agent: codex, primary: 'session' as const, now: null, info };
 }
 
-/** What a run would hold: its stream, then what its session file adds. */
+/** The events of a run: its stream, then the additions from its session file. */
 async function reconciled(scenario: string): Promise<Event[] | null> {
   const of = (channel: string) =>
     recordings.find((one) => one.scenario === scenario && one.channel === channel);
@@ -613,7 +613,7 @@ async function reconciled(scenario: string): Promise<Event[] | null> {
 }
 
 describe('stdout and session file together', () => {
-  verifies(['AG-3', 'AG-16'], 'every call is there once, though the ids differ', async () => {
+  verifies(['AG-3', 'AG-16'], 'every call is recorded once, though the ids differ', async () => {
     for (const { scenario, channel, truth } of recordings) {
       if (channel !== 'session' || truth === null) continue;
       const events = await reconciled(scenario);
@@ -631,7 +631,7 @@ describe('stdout and session file together', () => {
     }
   });
 
-  verifies('AG-3', 'a patch that is given to the shell is the one that the stream shows', () => {
+  verifies('AG-3', 'a patch given to the shell is the patch in the stream', () => {
     const patch = '*** Begin Patch\n*** Add File: notes/n.txt\n+x\n*** End Patch';
     const changes = [{ path: '/home/user/project/notes/n.txt', kind: 'add' }];
     const shown = { tool: 'Write', native_tool: 'file_change', input: { changes } };
@@ -649,7 +649,7 @@ describe('stdout and session file together', () => {
     expect(keys.map((key) => key === keys[0])).toEqual([true, true, true, false]);
   });
 
-  verifies('AG-12', 'a sub-agent’s calls hang on the call that the stream showed', async () => {
+  verifies('AG-12', 'a sub-agent’s calls belong to the call that the stream showed', async () => {
     const outcome = outcomeOf((await reconciled('subagent')) ?? []);
     expect(outcome.tool_calls.map(({ id, name, parent_id }) => [id, name, parent_id])).toEqual([
       ['item_0', 'Task', null],
@@ -660,8 +660,8 @@ describe('stdout and session file together', () => {
   });
 });
 
-describe('where session files lie', () => {
-  test('are found by their thread, sub-agents beside', async () => {
+describe('location of session files', () => {
+  test('session files are found by thread id, with those of sub-agents', async () => {
     const home = await mkdtemp(join(tmpdir(), 'tacho-codex-'));
     try {
       const write = async (day: string, time: string, id: string, more: Fields) => {
@@ -719,7 +719,7 @@ const request: LaunchRequest = {
   self: { node: 'node', entry: 'cli' },
 };
 
-verifies('AG-18', 'codex: a launch is a function of its request', () => {
+verifies('AG-18', 'the command line depends only on the request', () => {
   expect(codex.launch(request)).toEqual({
     command: 'codex',
     args: ['exec', '--json', '-'],
@@ -758,7 +758,7 @@ verifies('AG-18', 'codex: a launch is a function of its request', () => {
   );
 });
 
-test('a recording without times gives no times: unknown is null', () => {
+test('a recording without times yields null times', () => {
   const bytes = readFileSync(join(import.meta.dirname, 'testdata/read/stdout.jsonl'));
   const { metrics, tool_calls } = outcomeOf(eventsOf(codex, 'stdout', [bytes]));
   const { start_time_ms, end_time_ms, duration_ms } = metrics;

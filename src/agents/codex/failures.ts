@@ -1,4 +1,4 @@
-/** Failed requests. Mostly only a text shows whether it was a retry, the provider's failure or the CLI's own. */
+/** Failed requests. Often only the text shows whether it was a retry, the provider's failure or the CLI's own. */
 import { jsonInside } from '../../lib/byte-text.ts';
 import type { ExitReason } from '../../model/words.ts';
 import type { Drafts, End } from '../kit/drafts.ts';
@@ -7,7 +7,7 @@ import { nativeOf, statusOf, textOf } from '../kit/native.ts';
 const RETRY = /^(?:Re-?connecting\.\.\.|stream error: [\s\S]*; retrying)/;
 const ATTEMPT = /^(?:Re-?connecting\.\.\.|[\s\S]*?; retrying) (\d{1,6})\/(\d{1,6})/;
 const STATUS = /\bstatus:? (\d{3})\b/;
-/** Failures before any request, or beside it. All others are the provider's. */
+/** Failures of the CLI before or beside a request. All others are the provider's. */
 const OWN_FAULTS = [
   'Missing environment variable: ',
   'no thread with id',
@@ -21,7 +21,7 @@ const OWN_FAULTS = [
   'unsupported operation:',
   'Fatal error:',
 ];
-/** Classes of errors that are not the provider's, in lower case without underscores. */
+/** Error classes that are not the provider's, in lower case without underscores. */
 const REASONS: ReadonlyMap<string, ExitReason> = new Map([
   ['sandboxerror', 'agent_error'],
   ['threadrollbackfailed', 'agent_error'],
@@ -32,7 +32,7 @@ export function isRetry(message: string): boolean {
   return RETRY.test(message);
 }
 
-/** `info`: the CLI's class of the error, where a record has it. */
+/** `info`: the CLI's class of the error, if the record has one. */
 export function retried(to: Drafts, message: string, info: unknown = null): void {
   const counted = isRetry(message) ? ATTEMPT.exec(message) : null;
   const [attempt = null, max_attempts = null] = counted?.slice(1).map(Number) ?? [];
@@ -50,7 +50,7 @@ export function failed(to: Drafts, message: string, info: unknown = null): End {
   return { exit_reason, error };
 }
 
-/** A name, or an object with one name and its status; in camelCase from the app-server. */
+/** A name, or an object with one name and its status; the app-server uses camelCase. */
 function classOf(info: unknown, message: string) {
   const native_kind = textOf(info) ?? Object.keys(nativeOf(info) ?? {})[0] ?? null;
   const detail = nativeOf(nativeOf(info)?.[native_kind ?? '']);
@@ -59,7 +59,7 @@ function classOf(info: unknown, message: string) {
   return { native_kind, status: found === null ? status : Number(found[1]) };
 }
 
-/** A provider's answer comes as its raw body; its own message says it better. */
+/** The provider's answer is its raw body; the message inside is more readable. */
 function saidIn(message: string): string {
   if (!message.startsWith('{')) return message;
   const body = nativeOf(jsonInside(message));

@@ -1,4 +1,4 @@
-/** Items that are seen only in the making. */
+/** Items that are seen only in progress. */
 import { expect, test } from 'vitest';
 import { useLimits } from '../../../test/use-limits.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -7,7 +7,7 @@ import { AGENT_LIMITS } from '../kit/limits.ts';
 import { commandOfLine } from './shell-line.ts';
 import { stream } from './stream.ts';
 
-/** A tenth of all that is held. */
+/** A tenth of the limit. */
 const SIZE = LIMITS.waiting_bytes_max / 10;
 const item = (id: string, command: string) => ({
   type: 'item.updated',
@@ -16,11 +16,11 @@ const item = (id: string, command: string) => ({
 const requested = (out: readonly Draft[]) =>
   out.flatMap((draft) => (draft.kind === 'call_requested' ? [draft.data.call_id] : []));
 
-test('items in the making are held up to a number of characters; others are requested at once', () => {
+test('items in progress are held up to a number of characters; others are requested', () => {
   const out: Draft[] = [];
   const decoder = stream();
   const fit = 9;
-  // An item that is reported again takes the room of its earlier version.
+  // A repeated item replaces its earlier version.
   for (let times = 0; times < 100; times++) decoder.record(item('0', 'x'.repeat(SIZE)), out);
   for (let n = 1; n < fit; n++) decoder.record(item(`${n}`, 'x'.repeat(SIZE)), out);
   decoder.record(item('8', 'y'.repeat(SIZE)), out);
@@ -36,7 +36,7 @@ test('items in the making are held up to a number of characters; others are requ
   expect(requested(out)).toEqual(['a', '0', ...rest, 'b']);
 });
 
-test('items in the making are held up to a number; others are requested at once', () => {
+test('items in progress are held up to a number; others are requested', () => {
   useLimits(LIMITS, { open_calls_max: 10 });
   const out: Draft[] = [];
   const decoder = stream();

@@ -1,4 +1,4 @@
-/** Items that are calls: alike on stdout (snake_case), in session files (types in CamelCase) and from the app-server (camelCase). */
+/** Items that are calls, from stdout (snake_case), session files (CamelCase types) and the app-server (camelCase). */
 import type { CallFinishedDraft } from '../../model/draft.ts';
 import type { CallStatus } from '../../model/words.ts';
 import type { Drafts } from '../kit/drafts.ts';
@@ -9,7 +9,7 @@ import { changesOfItem, type FileChange, fieldsOf, fileChanges, toolOf } from '.
 import { commandCall, commandOfWords } from './shell-line.ts';
 
 export interface CallItem {
-  /** Null: the item lacks what makes it a call. */
+  /** Null: the item lacks the fields of a call. */
   request(item: Item): Request | null;
   ended(item: Item, call_id: string): CallFinishedDraft;
   changes?(item: Item): FileChange[];
@@ -19,7 +19,7 @@ const STATUSES: ReadonlyMap<unknown, CallStatus> = new Map([
   ['completed', 'ok'],
   ['failed', 'error'],
   ['declined', 'denied'],
-  // An item that is shown at the end of the turn and is still running: its end was not seen.
+  // The item is reported at the end of the turn and still running: its end was not seen.
   ['in_progress', 'cancelled'],
   ['inProgress', 'cancelled'],
   ['interrupted', 'cancelled'],
@@ -40,7 +40,7 @@ const command: CallItem = {
     let status = statusOf(item);
     if (status === 'ok' && exit_code !== null && exit_code !== 0) status = 'error';
     if (exit_code === 124 && output?.startsWith('command timed out after ')) status = 'timeout';
-    // The CLI ended a process that still ran; one that never began has no process.
+    // The CLI killed a running process. A command that never started has no process.
     const process = item.process_id ?? item.processId;
     if (status === 'error' && exit_code === -1 && process != null) status = 'cancelled';
     return { call_id, status, exit_code, output };
@@ -94,7 +94,7 @@ const collab: CallItem = {
   },
 };
 
-/** A tool with little to say: its name, and the fields of its item that are its input. */
+/** A simple tool: its name, and the item's fields that are its input. */
 function plain(native_tool: string, fieldsIn: (item: Item) => Open): CallItem {
   return {
     request: (item) => ({ native_tool, input: filled(fieldsIn(item)) }),
@@ -110,7 +110,7 @@ const filled = (fields: Open) =>
 
 const search = plain('web_search', ({ query, action }) => ({ query: textOf(query) ?? '', action }));
 
-/** A tool that the client of the app-server offers and runs. */
+/** A tool that the app-server's client offers and runs. */
 const dynamic: CallItem = {
   request(item) {
     const native_tool = idOf(item.tool);
@@ -122,7 +122,7 @@ const dynamic: CallItem = {
   },
 };
 
-/** The types of the same item on stdout, in session files and from the app-server. */
+/** Type names of each item on stdout, in session files and from the app-server. */
 const SPELLINGS: readonly (readonly [CallItem, string])[] = [
   [command, 'command_execution CommandExecution commandExecution'],
   [patch, 'file_change FileChange fileChange'],
@@ -135,19 +135,19 @@ const SPELLINGS: readonly (readonly [CallItem, string])[] = [
   [plain('image_generation', (item) => ({ prompt: item.revisedPrompt })), 'imageGeneration'],
   [plain('sleep', (item) => ({ duration_ms: item.durationMs })), 'sleep'],
 ];
-/** How to read an item that is a call, by its type. */
+/** Readers for items that are calls, by type. */
 export const CALL_ITEMS: ReadonlyMap<unknown, CallItem> = new Map(
   SPELLINGS.flatMap(([item, types]) => types.split(' ').map((type) => [type, item] as const)),
 );
 
-/** Null: the item lacks what makes it a call. */
+/** Null: the item lacks the fields of a call. */
 export function requestIn(to: Drafts, kind: CallItem, item: Item): Request | null {
   const request = kind.request(item);
-  if (request === null) to.bad(`${wordOf(item.type)} without what it calls`);
+  if (request === null) to.bad(`${wordOf(item.type)} without the fields of a call`);
   return request;
 }
 
-/** False: nothing was requested. */
+/** False if nothing was requested. */
 export function requested(to: Drafts, kind: CallItem, call_id: string, item: Item): boolean {
   const request = requestIn(to, kind, item);
   if (request !== null) to.requested(call_id, request.native_tool, request.input, request.more);

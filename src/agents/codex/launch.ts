@@ -1,4 +1,4 @@
-/** How the CLI is started. Pure. The prompt goes through stdin (`-`): any length, no quoting. */
+/** The command line of the CLI. Pure. The prompt is passed on stdin (`-`): any length, no quoting. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
 
@@ -13,7 +13,7 @@ export function launch(request: LaunchRequest): LaunchPlan {
   const args = [...leading, 'exec', '--json', ...PERMISSIONS[request.approve]];
   if (request.model !== null) args.push('--model', request.model);
   args.push(...request.args);
-  // Not every flag of `exec` is one of `exec resume`: all stand before it.
+  // `exec resume` does not accept every flag of `exec`, so all flags come before it.
   if (request.resume !== null) args.push('resume', request.resume);
   args.push('-');
   return { command, args, env: {}, stdin: request.prompt };

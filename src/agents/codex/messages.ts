@@ -1,4 +1,4 @@
-/** What the model gave back, response item by response item: texts, thoughts, calls, and the answers to them. */
+/** Response items of the model: texts, reasoning, calls, and the answers to them. */
 
 import { isLonger, jsonInside } from '../../lib/byte-text.ts';
 import { trimmed } from '../../lib/white-space.ts';
@@ -18,20 +18,20 @@ export interface Thread {
   readonly file: string;
   readonly root: boolean;
   parent: string | null;
-  /** What the model says next answers a new request. */
+  /** The model's next output answers a new request. */
   fresh: boolean;
-  /** A fork's file begins with a copy of the turns before it: true while the copy lasts. */
+  /** A fork's file begins with a copy of the turns before it. True while the copy lasts. */
   copied: boolean;
 }
 
-/** A skill that the user named: its text is put before the model. */
+/** A skill named by the user: its text is added to the model's input. */
 const SKILL = /^<skill>[\t-\r ]*<name>([^<\n]+)<\/name>/;
 const SKILL_CHARS_MAX = 200;
 const MCP = 'mcp__';
 
 export class Conversations extends Writer {
   readonly calls = new Calls(this.to);
-  /** The one of the record at hand. */
+  /** The thread of the current record. */
   thread: Thread = { id: null, file: '', root: true, parent: null, fresh: true, copied: false };
   #served = 0;
 
@@ -69,7 +69,7 @@ export class Conversations extends Writer {
     else this.calls.request(call_id, request);
   }
 
-  /** Tools that the provider runs: asked for and done in one record, with an id of their own or none. */
+  /** Tools that the provider runs: requested and done in one record, with an id or without. */
   served({ type, id, action, revised_prompt, status: native }: Response): void {
     this.startStep();
     this.#served += 1;
@@ -102,7 +102,7 @@ export class Conversations extends Writer {
   }
 }
 
-/** Null: the item does not name what it calls. */
+/** Null: the item does not name a tool. */
 function requestOf(item: Response): Request | null {
   if (item.type === 'tool_search_call') {
     return { native_tool: 'tool_search', input: item.arguments ?? {} };

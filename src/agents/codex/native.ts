@@ -1,4 +1,4 @@
-/** Values of all channels in one form: stdout (snake_case), session files (types in CamelCase), app-server (camelCase). */
+/** Values of all channels in one form: stdout (snake_case), session files (CamelCase types), app-server (camelCase). */
 import type { CallRequestedDraft } from '../../model/draft.ts';
 import { type Inside, listOf, type Merged, nativeOf, textOf, tokensOf } from '../kit/native.ts';
 import { less, type Spent, spent } from '../kit/usage.ts';
@@ -29,7 +29,7 @@ type Figures = Merged<{
   server: Inside<Inside<Params['tokenUsage']>['last']>;
 }>;
 
-/** Cached tokens are part of the CLI's input, reasoning is part of its output. */
+/** The CLI counts cached tokens as input and reasoning as output. */
 export function spentOf(value: unknown): Spent {
   const figures: Figures | null = nativeOf(value);
   const cache_read = tokensOf(figures?.cached_input_tokens ?? figures?.cachedInputTokens);
@@ -42,7 +42,7 @@ export function spentOf(value: unknown): Spent {
   });
 }
 
-/** A text, or the texts of a list and of its blocks, of any type, joined by newlines; null where there is none. */
+/** A text, or the texts of a list and its blocks of any type, joined by newlines. Null if there is none. */
 export function textIn(content: unknown): string | null {
   if (typeof content === 'string') return content;
   const texts = listOf(content).map((block) => textOf(block) ?? textOf(nativeOf(block)?.text));
@@ -50,7 +50,7 @@ export function textIn(content: unknown): string | null {
   return said.length === 0 ? null : said.join('\n');
 }
 
-/** An event of an older version in the form of the item that holds the same today. */
+/** Converts an event of an older version to the item that holds the same facts today. */
 export function itemOf(type: 'CommandExecution' | 'FileChange', event: Event): Item {
   const { exit_code, success } = event;
   const failed = success === false || (typeof exit_code === 'number' && exit_code !== 0);

@@ -1,4 +1,4 @@
-/** Changes of files, as a patch's text and the CLI's items have them. */
+/** File changes, from the text of a patch and from the CLI's items. */
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { FileOperation } from '../../model/words.ts';
 import type { Drafts } from '../kit/drafts.ts';
@@ -8,9 +8,9 @@ import type { Change, Item } from './native.ts';
 export interface FileChange {
   readonly path: string;
   readonly kind: 'add' | 'update' | 'delete';
-  /** Where an update moves the file to. */
+  /** The file's new path if an update moves it. */
   to: string | null;
-  /** The whole text of an added file, where it is known. */
+  /** The whole text of an added file, if known. */
   content: string | null;
   readonly diff: string | null;
 }
@@ -60,7 +60,7 @@ function changeOf(name: string | null, entry: unknown): FileChange | null {
   const kind = name === null ? (textOf(change?.kind) ?? textOf(detail?.type)) : change?.type;
   if (path === null || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) return null;
   const to = textOf(change?.move_path) ?? textOf(detail?.move_path);
-  // The app-server calls the whole text of an added or deleted file its diff.
+  // For an added or deleted file the app-server's "diff" is the whole text.
   const said = detail === null ? null : textOf(change?.diff);
   const content = kind === 'add' ? (textOf(change?.content) ?? said) : null;
   const hunks = textOf(change?.unified_diff) ?? (kind === 'update' ? said : null);
@@ -69,7 +69,7 @@ function changeOf(name: string | null, entry: unknown): FileChange | null {
   return { path, kind, to, content, diff };
 }
 
-/** The canonical fields of a patch: a path where it has only one file, a content where that file is new. */
+/** Canonical fields of a patch: the path if it has only one file, and the content if that file is new. */
 export function fieldsOf(changes: readonly FileChange[]): { file_path?: string; content?: string } {
   const [change, more] = changes;
   if (change === undefined || more !== undefined) return {};
@@ -94,7 +94,7 @@ export function fileChanges(to: Drafts, changes: readonly FileChange[], call_id:
   }
 }
 
-/** What a patch is about, the same in both channels: paths are absolute in one and relative in the other. */
+/** Identifies a patch in both channels. Paths are absolute in one and relative in the other. */
 export function patchKey(changes: readonly FileChange[]): string {
   const names = changes.map(({ kind, path }) => `${kind} ${path.replace(/^.*[\\/]/, '')}`);
   return names.sort().join('|');

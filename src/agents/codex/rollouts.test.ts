@@ -1,4 +1,4 @@
-/** Which files are sub-agents of a session, for one session and for all sessions of a home. */
+/** Which files belong to sub-agents of a session, for one session and for all sessions of a home. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -17,7 +17,7 @@ interface Names {
   parent_thread_id?: string;
 }
 
-/** Sessions on three days; some have sub-agents, some of these have their own, and some of the latter are of the next day. */
+/** Sessions on three days. Some have sub-agents, some of these have their own, partly on the next day. */
 function home(): string[] {
   const root = join(testFolder(), 'sessions');
   const paths: string[] = [];
@@ -38,13 +38,13 @@ function home(): string[] {
       if (n % 4 === 0) write(day, `${hour}-00-02`, `${id}-b`, { parent_thread_id: `${id}-a` });
       const late = { parent_thread_id: 'unknown', session_id: id };
       if (n % 3 === 0) write(DAYS[d + 1] ?? day, `${hour}-30-00`, `${id}-c`, late);
-      // It comes before its parent in the order of names.
+      // Its name sorts before its parent's.
       if (n % 6 === 0) write(day, `${hour}-00-00`, `${id}-0`, { parent_thread_id: `${id}-a` });
     }
   return paths;
 }
 
-verifies('AG-15', 'all sessions of a home are asked with each file read once', async () => {
+verifies('AG-15', 'a query for all sessions of a home reads each file once', async () => {
   const paths = home();
   const alone = new Map<string, string[]>();
   for (const path of paths)
@@ -71,7 +71,7 @@ verifies('AG-15', 'all sessions of a home are asked with each file read once', a
 
 verifies(
   'AG-15',
-  'of a first line that is longer than its head only the ids are kept',
+  'only the ids are kept from a first line that is longer than the head',
   async () => {
     const folder = testFolder();
     const paths = Array.from({ length: 200 }, (_, n) => {
@@ -88,26 +88,26 @@ verifies(
     const before = process.memoryUsage().heapUsed;
     for (const path of paths) expect(await isMain(path, memo)).toBe(true);
     collect();
-    // The heads of all of them are 13 MB.
+    // The heads add up to 13 MB.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000);
     expect(memo.size).toBe(paths.length);
   },
 );
 
-verifies('AG-15', 'a folder that cannot be looked into is reported to every session', async () => {
+verifies('AG-15', 'a folder that cannot be listed is reported to every session', async () => {
   const paths = home();
   const [first = '', second = ''] = paths.filter((path) => path.includes(DAYS[0] ?? ''));
   const next = join(first, '../../15');
   rmSync(next, { recursive: true });
-  // It leads to itself.
+  // A link to itself.
   symlinkSync(next, next);
   const memo: Memo = new Map();
   for (const path of [first, second]) {
-    const told: string[] = [];
+    const errors: string[] = [];
     const alone: string[] = [];
-    await subAgents(path, (error) => told.push(error.message), memo);
+    await subAgents(path, (error) => errors.push(error.message), memo);
     await subAgents(path, (error) => alone.push(error.message));
-    expect(told).toEqual(alone);
-    expect(told[0]).toContain('ELOOP');
+    expect(errors).toEqual(alone);
+    expect(errors[0]).toContain('ELOOP');
   }
 });

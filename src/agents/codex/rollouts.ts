@@ -1,4 +1,4 @@
-/** Files of sub-agents: beside those of the sessions that started them, known by their first line. */
+/** Files of sub-agents. They are beside the files of the sessions that started them; the first line identifies them. */
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { memoised } from '../../lib/memoised.ts';
@@ -13,29 +13,29 @@ export const ROLLOUT = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-zA-Z-]{1,
 const TIMED_CHARS = 'rollout-2026-01-01T00-00-00'.length;
 const DAY = /\d{4}\/\d\d\/\d\d$/;
 const DAY_MS = 86_400_000;
-/** The first line holds the instructions too; what is read of it is at its beginning. */
+/** The first line also holds the instructions. The fields that are read are at its beginning. */
 const HEAD_BYTES = 64 * 1024;
 const META_IDS = ['id', 'session_id', 'parent_thread_id'];
 
-/** A file by its first line. */
+/** A session file, described by its first line. */
 interface Rollout {
   path: string;
-  /** The time in its name. */
+  /** The time in the file's name. */
   begun: string;
   id: string | null;
   session_id: string | null;
   parent: string | null;
   main: boolean;
-  /** Why it could not be read. */
+  /** Read errors. */
   errors: readonly Error[];
 }
 
-/** Sub-agents' files of a folder by what they name, in the order of their names. */
+/** Sub-agents' files of a folder by the ids that they name, in the order of their names. */
 interface Folder {
   by_parent: ReadonlyMap<string, Rollout[]>;
   by_session: ReadonlyMap<string, Rollout[]>;
   unread: readonly Rollout[];
-  /** Why it could not be looked into. */
+  /** Errors from listing the folder. */
   errors: readonly Error[];
 }
 
@@ -45,10 +45,10 @@ function metaOf(path: string, unreadable: Unreadable): Meta {
     const line: Session['session_meta'] | null = nativeOf(JSON.parse(head.split('\n', 1)[0] ?? ''));
     return nativeOf(line?.payload) ?? {};
   } catch {
-    // The line is longer than what was read of it.
+    // The line is longer than the part that was read.
     const named = (name: string) => {
       const id = new RegExp(`"${name}":"([\\w-]{1,64})"`).exec(head)?.[1];
-      // A copy: a part of the head, which is kept for the whole command, would keep all of it.
+      // A copy: a slice would keep the whole head in memory for the rest of the command.
       return id === undefined ? undefined : Buffer.from(id, 'latin1').toString('latin1');
     };
     const [id, session_id, parent_thread_id] = META_IDS.map(named);
@@ -58,7 +58,7 @@ function metaOf(path: string, unreadable: Unreadable): Meta {
 
 const begunIn = (path: string) => basename(path).slice(0, TIMED_CHARS);
 
-/** Read once per command: every session of a home asks for those of all later ones. */
+/** Read once per command: every session of a home needs the files of all later ones. */
 function rolloutAt(path: string, memo?: Memo): Promise<Rollout> {
   return memoised(memo, `rollout ${path}`, async () => {
     const errors: Error[] = [];
@@ -70,12 +70,12 @@ function rolloutAt(path: string, memo?: Memo): Promise<Rollout> {
   });
 }
 
-/** A sub-agent's thread names its parent; a fork names only where its history comes from. */
+/** A sub-agent's thread names its parent. A fork names only the origin of its history. */
 export async function isMain(path: string, memo?: Memo): Promise<boolean> {
   return (await rolloutAt(path, memo)).main;
 }
 
-/** With a memo all files of the folder are read, for all that ask; else those begun at `least` or later. */
+/** With a memo, all files of the folder are read, for all callers; otherwise those started at `least` or later. */
 function folderAt(folder: string, least: string, memo?: Memo): Promise<Folder> {
   return memoised(memo, `rollouts ${folder}`, async () => {
     const errors: Error[] = [];
@@ -101,7 +101,7 @@ function daysBeside(folder: string, memo?: Memo) {
   });
 }
 
-/** The session's folder and those of the later days that it lasted. */
+/** The session's folder, and the folders of later days that the session lasted. */
 async function foldersOf(path: string, unreadable?: Unreadable, memo?: Memo): Promise<string[]> {
   const folder = dirname(path);
   const dayOf = (name: string) => DAY.exec(name.replaceAll('\\', '/'))?.[0] ?? '';
@@ -141,7 +141,7 @@ export async function subAgents(
   return parts;
 }
 
-/** All that may be sub-agents of the session, theirs included: by folder, then by name. */
+/** All possible sub-agents of the session, including nested ones: by folder, then by name. */
 function candidates(id: string, folders: readonly Folder[]): Rollout[] {
   const threads = new Set([id]);
   const found = folders.map(({ by_session }) => new Set(by_session.get(id)));

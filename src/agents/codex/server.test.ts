@@ -1,4 +1,4 @@
-/** `codex app-server`: the same decoder, told apart by its records. */
+/** `codex app-server`: read by the same decoder, which recognises its records. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -20,7 +20,7 @@ import { codex } from './index.ts';
 
 const testdata = join(import.meta.dirname, 'testdata', 'app-server');
 
-/** What this stream tells live, and `exec --json` does not. */
+/** The capabilities that this stream has live and `exec --json` has not. */
 const { shapes: _, ...agent } = codex;
 const server: Agent = {
   ...agent,
@@ -73,7 +73,7 @@ const usage = (turnId: string, outputTokens: number) =>
 
 verifies(
   ['AG-3', 'AG-12'],
-  'a sub-agent that speaks before its call names it is its call’s',
+  'a sub-agent that speaks before its call names it belongs to that call',
   () => {
     const spawn = { id: 's', tool: 'spawnAgent', prompt: 'go', receiverThreadIds: [] };
     const some = events(
@@ -104,7 +104,7 @@ verifies(
   },
 );
 
-verifies('AG-10', 'tokens are this run’s, though the thread is an old one', () => {
+verifies('AG-10', 'only the tokens of this run count on a resumed thread', () => {
   const some = events(
     started,
     usage('earlier', 500),
@@ -119,7 +119,7 @@ verifies('AG-10', 'tokens are this run’s, though the thread is an old one', ()
   expect([metrics.tokens.output, metrics.steps]).toEqual([7, 2]);
 });
 
-verifies('AG-9', 'a client’s answers are decisions, where they were kept', () => {
+verifies('AG-9', 'recorded answers of the client are decisions', () => {
   const ask = (id: number, itemId: string) => ({
     id,
     method: 'item/commandExecution/requestApproval',
@@ -157,7 +157,7 @@ verifies('AG-9', 'a client’s answers are decisions, where they were kept', () 
 
 verifies(
   'AG-3',
-  'tools that the recordings do not show are calls too; a user’s own command is none',
+  'tools that the recordings do not show are calls too; a user’s own command is not',
   () => {
     const some = events(
       started,
@@ -183,7 +183,7 @@ verifies(
   },
 );
 
-verifies('AG-2', 'messages of another version are counted, and cost nothing else', () => {
+verifies('AG-2', 'messages of another version are problems and lose nothing else', () => {
   const some = events(
     started,
     turn('r', 't1'),
@@ -199,7 +199,7 @@ verifies('AG-2', 'messages of another version are counted, and cost nothing else
   expect(outcomeOf(some).success).toBe(true);
 });
 
-verifies('AG-11', 'a retry is what the server calls one', () => {
+verifies('AG-11', 'retries are identified by the server’s own flag', () => {
   const codexErrorInfo = { responseStreamDisconnected: { httpStatusCode: 503 } };
   const error = { message: 'Stream lost', additionalDetails: null, codexErrorInfo };
   const some = events(
@@ -231,7 +231,7 @@ verifies('AG-11', 'a retry is what the server calls one', () => {
 
 const info = recordedRun('r_00000000000000000000000000', codex.id);
 
-/** What `record()` would hold: the messages, then what the session file adds. */
+/** The events of `record()`: the messages, then the additions from the session file. */
 async function recorded(scenario: string): Promise<Event[]> {
   const pipeline = new Pipeline({ agent: codex, primary: 'stdout', now: null, info });
   const bytes = readFileSync(join(testdata, scenario, 'stdout.jsonl'), 'utf8');
@@ -249,7 +249,7 @@ async function recorded(scenario: string): Promise<Event[]> {
   return some;
 }
 
-verifies('AG-3', 'a call that only the session file has is no other call of the same kind', () => {
+verifies('AG-3', 'a call that only the session file has matches no other call', () => {
   const mcp = { server: 'toy', tool: 'add', arguments: { a: 1 }, status: 'failed' };
   const pipeline = new Pipeline({ agent: codex, primary: 'stdout', now: null, info });
   const at_ms = Date.UTC(2026, 0, 1);
@@ -281,7 +281,7 @@ verifies('AG-3', 'a call that only the session file has is no other call of the 
 
 verifies(
   ['AG-3', 'AG-16'],
-  'the app-server’s calls and the session file’s are the same calls',
+  'calls of the app-server and of the session file are matched',
   async () => {
     for (const { scenario, truth } of recordingsIn(testdata)) {
       const filed = recordingsIn(join(testdata, '..')).find((one) => one.scenario === scenario);

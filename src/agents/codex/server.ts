@@ -1,4 +1,4 @@
-/** `codex app-server`: JSON-RPC, a message per line: the server's, and the client's answers where both directions were kept. */
+/** `codex app-server`: one JSON-RPC message per line, from the server and, if both directions were kept, the client. */
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { decoder } from '../kit/decoder.ts';
@@ -9,7 +9,7 @@ import { retried } from './failures.ts';
 import type { Answer, Messages, Params } from './native.ts';
 import { Turns } from './turns.ts';
 
-/** Bookkeeping of either side, or what items say as well. */
+/** Bookkeeping of either side, or facts that items repeat. */
 const IGNORED = words(`
   account/chatgptAuthTokens/refresh account/login/completed account/rateLimits/updated
   account/updated app/list/updated attestation/generate command/exec/outputDelta
@@ -80,7 +80,7 @@ export const server = () =>
 
 const paramsOf = ({ params }: { readonly params?: unknown }): Params => nativeOf(params) ?? {};
 
-/** A row over a message's parameters. */
+/** A row that receives a message's parameters. */
 const of = (row: (params: Params) => void) => (message: { readonly params?: unknown }) =>
   row(paramsOf(message));
 
@@ -97,13 +97,13 @@ function failing(to: Drafts, params: Params): void {
   else to.notice('error', message);
 }
 
-/** The server asks its client whether something may be done. */
+/** The server asks its client for permission. */
 class Questions extends Writer {
   readonly #asked = new RecentMap<unknown, { call_id: string | null; tool: string | null }>(
     LIMITS.open_calls_max,
   );
 
-  /** `tool`: what would be used, where the question says so. */
+  /** `tool`: the tool in question, if the question names one. */
   ask(tool: string | null, id: unknown, question: Params): void {
     const call_id = idOf(question.itemId);
     const reason = textOf(question.reason) ?? textOf(question.message);
@@ -111,7 +111,7 @@ class Questions extends Writer {
     this.to.put('permission_asked', { request_id: nameOf(id), call_id, tool, reason });
   }
 
-  /** Both sides number their requests on their own: an answer to a question is known by its fields. */
+  /** Both sides number their own requests, so an answer to a question is recognised by its fields. */
   answered(id: unknown, result: Answer | null): boolean {
     const answer = result?.decision ?? result?.action;
     const asked = this.#asked.get(id);

@@ -1,4 +1,4 @@
-/** One run of a session: its threads, prompts, turns and tokens, and how it ended. */
+/** One run of a session: its threads, prompts, turns, tokens and end. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { SessionPart } from '../../model/agent.ts';
@@ -16,7 +16,7 @@ type Context = Inside<Session['turn_context']['payload']>;
 type Line = Merged<Session>;
 
 const TURN_BEGINS: ReadonlySet<unknown> = new Set(['task_started', 'turn_started']);
-/** Ids that grow with time. */
+/** Ids that increase with time. */
 const TIMED_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 
 export class SessionRun extends Writer {
@@ -26,13 +26,13 @@ export class SessionRun extends Writer {
   readonly #parents = new RecentMap<string, string>(LIMITS.open_calls_max);
   readonly #prompts = new RecentSet<string>(LIMITS.open_calls_max);
   readonly #spent = spent();
-  /** Tokens of the thread by the last count, for versions that only count. */
+  /** The thread's last token count, for versions that report only counts. */
   #counted = '';
   #exact = false;
   #meta: Meta | null = null;
   #context: Context | null = null;
   #model: string | null = null;
-  /** Null: nothing says how the run ended. */
+  /** Null: no record shows how the run ended. */
   #end: End | null = null;
   #error: { message: string; info: unknown } | null = null;
 
@@ -42,8 +42,8 @@ export class SessionRun extends Writer {
   }
 
   /**
-   * Whether a record belongs to the turns that a fork was copied from. The copy's times may be the fork's, but ids grow
-   * with time: a turn with an id below the thread's is older than the thread. Ids of another kind say nothing.
+   * Whether a record belongs to the turns that a fork copied. The copy's times may be the fork's, but ids increase
+   * with time: a turn with an id below the thread's is older than the thread. Other ids show nothing.
    */
   isEarlier(line: Line, part: SessionPart | undefined): boolean {
     const thread = this.#threadOf(part);
@@ -60,18 +60,18 @@ export class SessionRun extends Writer {
 
   before(line: Line, earlier: boolean): void {
     const { thread } = this.talk;
-    // The parent's file names the call that started a thread, maybe later.
+    // The parent's file names the call that started a thread, possibly later.
     if (!thread.root && thread.id !== null) thread.parent ??= this.#parents.get(thread.id) ?? null;
     this.to.speak(thread.parent, thread.root);
     const payload = earlier ? nativeOf(line.payload) : null;
-    // Of an earlier run only this matters: who it was, and who started whom.
+    // Only the ids and parents of threads matter from an earlier run.
     if (payload === null) return;
     if (line.type === 'session_meta') this.meta(payload);
     else if (line.type === 'turn_context') this.#learn(payload);
     else if (line.type === 'event_msg') this.#link(nativeOf(payload.item) as Item | null);
   }
 
-  /** The first file is the session's; the others are its sub-agents'. */
+  /** The first file is the session's, the others its sub-agents'. */
   #threadOf(part: SessionPart | undefined): Thread {
     const file = part?.path ?? '';
     const known = this.#threads.get(file);
@@ -85,7 +85,7 @@ export class SessionRun extends Writer {
 
   meta(meta: Meta): void {
     const { thread } = this.talk;
-    // A fork's copy has the first thread's own record too: the first of the file is the file's.
+    // A fork's copy also contains the original thread's record. The first record of the file is the file's own.
     thread.copied ||= thread.id === null && idOf(meta.forked_from_id) !== null;
     thread.id ??= idOf(meta.id);
     if (thread.root) this.#meta ??= meta;
@@ -97,7 +97,7 @@ export class SessionRun extends Writer {
     else if (this.talk.thread.root) this.to.introduce(this.#facts());
   }
 
-  /** True when it is the first to name the model. */
+  /** True if the context is the first to name the model. */
   #learn(context: Context): boolean {
     if (this.talk.thread.root) this.#context ??= context;
     const news = this.#model === null;
@@ -153,7 +153,7 @@ export class SessionRun extends Writer {
         : { exit_reason: 'cancelled', error };
   }
 
-  /** `stream`: the stream broke off, which may be followed by a retry. */
+  /** `stream`: the stream broke off. A retry may follow. */
   failed(event: Event, stream: boolean): void {
     const { root } = this.talk.thread;
     const message = textOf(event.message);
@@ -175,7 +175,7 @@ export class SessionRun extends Writer {
     thread.fresh = true;
   }
 
-  /** The only figures of older versions. The same count comes again when only the rate limits have changed. */
+  /** The only figures of older versions. The same count is repeated when only the rate limits changed. */
   count(info: Inside<Event['info']> | null): void {
     if (info === null || this.#exact || !this.talk.thread.root) return;
     const total = JSON.stringify(info.total_token_usage ?? null);
@@ -184,14 +184,14 @@ export class SessionRun extends Writer {
     add(this.#spent, spentOf(info.last_token_usage));
   }
 
-  /** A prompt of the user. `id`: it is the same in two files. */
+  /** A prompt of the user. `id` is the same in two files. */
   prompt(text: string | null, id: string | null): void {
     if (text === null || this.to.lost || (id !== null && this.#prompts.has(id))) return;
     if (id !== null) this.#prompts.add(id);
     this.to.message('user', text, { message_id: id });
   }
 
-  /** It may be another thread's than its file's: a review is shown in the file of who asked for it. */
+  /** The item may belong to another thread than its file: a review appears in the file of the requesting thread. */
   completed(event: Event): void {
     const { thread } = this.talk;
     const id = idOf(event.thread_id);
@@ -208,7 +208,7 @@ export class SessionRun extends Writer {
     else if (CALL_ITEMS.has(item.type)) this.talk.calls.item(item);
   }
 
-  /** Which call started which thread. */
+  /** Records which call started which thread. */
   #link(item: Item | null): void {
     const call_id = idOf(item?.id);
     if (item === null || call_id === null) return;

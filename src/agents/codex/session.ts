@@ -1,4 +1,4 @@
-/** Session files, also of sub-agents: `response_item` is what the model said, `event_msg` what came of it. */
+/** Session files, also of sub-agents. `response_item` holds the model's output, `event_msg` its effects. */
 import { join } from 'node:path';
 import { own } from '../../lib/own.ts';
 import { decoder } from '../kit/decoder.ts';
@@ -21,12 +21,12 @@ type Facts = Inside<
 
 const IGNORED = [
   ...words('inter_agent_communication inter_agent_communication_metadata world_state'),
-  // Context for the model, or what events say as well.
+  // Context for the model, or facts that events repeat.
   ...words(`
     additional_tools agent_message compaction compaction_summary compaction_trigger
     context_compaction ghost_snapshot other
   `).map((kind) => `response_item/${kind}`),
-  // What response items and items say as well, or bookkeeping.
+  // Facts that response items and items repeat, or bookkeeping.
   ...words(`
     agent_message agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break
     collab_agent_interaction_end collab_agent_spawn_end collab_close_end collab_resume_end
@@ -36,7 +36,7 @@ const IGNORED = [
     thread_goal_updated thread_name_updated thread_settings_applied turn_diff undo_completed
     view_image_tool_call web_search_end
   `).map((kind) => `event_msg/${kind}`),
-  // What response items say as well, or of the CLI's own modes.
+  // Facts that response items repeat, or items of the CLI's own modes.
   ...words(`
     AgentMessage ContextCompaction EnteredReviewMode ExitedReviewMode HookPrompt ImageGeneration
     ImageView Plan Reasoning Sleep
@@ -93,7 +93,7 @@ export const session = sessionFiles({
     }),
 });
 
-/** The type of the line and that of its payload; of a completed item, its own type. */
+/** The types of the line and its payload; for a completed item, the item's type. */
 function kindOf({ type, payload }: Open): string | null {
   const inner = nativeOf(payload);
   if (typeof type !== 'string') return null;
@@ -104,7 +104,7 @@ function kindOf({ type, payload }: Open): string | null {
   return `${item === null ? type : 'item_completed'}/${own}`;
 }
 
-/** Rows over a line's payload; each is for all the kinds that its key lists. */
+/** Rows that receive a line's payload. Each key lists one or more kinds. */
 function rows<P>(to: Drafts, prefix: string, table: Record<string, (payload: P) => void>): Rows {
   const all = Object.entries(table).flatMap(([kinds, row]) => {
     const held = (line: Open) => {
@@ -117,7 +117,7 @@ function rows<P>(to: Drafts, prefix: string, table: Record<string, (payload: P) 
   return Object.fromEntries(all);
 }
 
-/** What the model gave back, and what came of it. */
+/** Rows for response items and events. */
 function payloads(to: Drafts, run: SessionRun): Rows {
   const { talk } = run;
   return {
@@ -138,7 +138,7 @@ function payloads(to: Drafts, run: SessionRun): Rows {
       user_message: ({ message }) => run.prompt(textOf(message), null),
       error: (event) => run.failed(event, false),
       stream_error: (event) => run.failed(event, true),
-      // Events of older versions in the place of items.
+      // Events of older versions that replace items.
       exec_command_end: (event) => run.item(itemOf('CommandExecution', event)),
       patch_apply_end: (event) => run.item(itemOf('FileChange', event)),
       mcp_tool_call_end: (event) => run.item(mcpOf(event)),
@@ -152,8 +152,8 @@ function payloads(to: Drafts, run: SessionRun): Rows {
 }
 
 /**
- * What a call is about, in words that stdout and the session file share: the one counts items, the other has the model's
- * ids, and nothing else shows that two calls are the same. Null for a call that stdout never shows.
+ * Identifies a call by content that stdout and the session file share: stdout numbers items, the session file has the
+ * model's ids, and nothing else shows that two calls are the same. Null for a call that stdout never shows.
  */
 export function keyOf(call: { tool: string; native_tool: string; input: unknown }): string | null {
   const { tool, native_tool, input } = call;
@@ -168,7 +168,7 @@ export function keyOf(call: { tool: string; native_tool: string; input: unknown 
   return name === 'spawn_agent' ? `spawn ${cut(textOf(fields?.prompt) ?? '')}` : name;
 }
 
-/** A patch that is given to a shell is applied by the CLI itself, and shown as any other. */
+/** The CLI itself applies a patch given to a shell, and reports it like any other. */
 function commandKey(command: string): string {
   const changes = SHELL_PATCH.test(command) ? changesOfPatch(command) : [];
   return changes.length === 0 ? `command ${cut(command)}` : `patch ${cut(patchKey(changes))}`;

@@ -1,9 +1,9 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
-/** Messages of the app-server have a method; those without one are answers. */
+/** App-server messages have a method; those without one are answers. */
 function kindOf({ type, method, id, result }: Readonly<Record<string, unknown>>): string {
   if (typeof type === 'string') return type;
   if (typeof method === 'string') return `server/${method}`;
@@ -17,7 +17,7 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // Changes as session files have them, lists of things to do, searches: older versions.
+      // Older versions: changes as in session files, todo lists, searches.
       'item.completed': `
         item{error{message?} changes{content? move_path? unified_diff?} items?{text? completed?}
         action?{type? query?} query?}`,
@@ -38,13 +38,13 @@ export const shapes: RecordShapes = {
       'server/turn/plan/updated': 'params?{threadId? plan?{step? status?}}',
     },
     session: {
-      // Older versions end calls by events.
+      // Older versions end calls with events.
       event_msg: `
         payload{<error> message? codex_error_info?* <stream_error> message? <user_message> message?
         <exec_command_end> call_id? command? exit_code? status? aggregated_output? <patch_apply_end> call_id?
         success? changes?* stdout? stderr? <mcp_tool_call_end> call_id? invocation?{server? tool? arguments?*}
         result?{Ok?{content?* structured_content?* isError? is_error?} Err?} <item_completed> item{error?{message?}}}`,
-      // The shell and the tools that run at the provider.
+      // The shell, and tools that the provider runs.
       response_item: `
         payload{<function_call_output> output{content?} <local_shell_call> id? call_id? status? action?{type? command?} <web_search_call> id? status?
         action?{type? query?} <image_generation_call> id? status? revised_prompt?}`,

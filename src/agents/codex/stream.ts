@@ -1,4 +1,4 @@
-/** stdout of `exec --json`: items of one turn, without times, model and the model's call ids. server.ts reads the app-server. */
+/** stdout of `exec --json`: items of a turn, without times, model and the model's call ids. */
 import { RecentSet } from '../../lib/bounded.ts';
 import { charsOf } from '../../lib/chars-of.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -14,7 +14,7 @@ import { CALL_ITEMS, type CallItem, finished, requested } from './items.ts';
 import { type Item, spentOf } from './native.ts';
 import { server } from './server.ts';
 
-/** An item that is shown again follows soon. A large set costs more than all the rest of reading an item. */
+/** An item that is repeated follows soon. A large set would cost more than the rest of reading an item. */
 const ENDED_MAX = 500;
 
 type Phase = 'started' | 'updated' | 'completed';
@@ -28,14 +28,14 @@ export function stream(options: { resumed?: boolean } = {}): Decoder {
   };
 }
 
-/** Whether a record is a JSON-RPC message: the records of `exec --json` all have a type. */
+/** Whether a record is a JSON-RPC message. Records of `exec --json` always have a type. */
 function isMessage(value: unknown): boolean {
   if (!isNative(value) || value.type !== undefined) return false;
   const answers = value.result !== undefined || value.error !== undefined;
   return typeof value.method === 'string' || (value.id !== undefined && answers);
 }
 
-/** `resumed`: the thread had turns before this process; the figures of its end record are then the thread's. */
+/** `resumed`: the thread has turns from before this process. The end record's figures then include them. */
 const exec = (resumed: boolean) =>
   decoder<Stdout>((to) => {
     const items = new Items(to);
@@ -72,14 +72,14 @@ const exec = (resumed: boolean) =>
 
 class Items extends Writer {
   readonly #open = new RecentSet<string>(LIMITS.open_calls_max);
-  /** Items of this process that ended: they are no calls when they are shown again. */
+  /** Ended items of this process. They are not new calls when they are repeated. */
   readonly #ended = new RecentSet<string>(ENDED_MAX);
-  /** Items seen only in the making (a patch as it is written): they may become whole later. */
+  /** Items seen only in progress, such as a patch while it is written. They may be completed later. */
   readonly #forming = new Map<string, { kind: CallItem; item: Item; chars: number }>();
   #forming_chars = 0;
   #todo_id: string | null = null;
 
-  /** Another process counts its items anew. */
+  /** A new process restarts its item numbers. */
   begin(): void {
     this.#ended.clear();
   }
@@ -132,7 +132,7 @@ class Items extends Writer {
     }
   }
 
-  /** Beyond the limits a call is requested as far as it is known. */
+  /** Beyond the limits a call is requested with the input known so far. */
   #update(call_id: string, item: Item, kind: CallItem): void {
     if (this.#open.has(call_id) || this.#ended.has(call_id)) return;
     const earlier = this.#forming.get(call_id);
@@ -154,7 +154,7 @@ class Items extends Writer {
     this.#forming.delete(call_id);
   }
 
-  /** Each version of the list is a call of the model; the item completes when the turn ends, which is none. */
+  /** Each version of the list is a call. The item's completion at the end of the turn is not. */
   #todo(phase: Phase, call_id: string, { items }: Item): void {
     const again = phase === 'completed' && this.#todo_id === call_id;
     this.#todo_id = phase === 'completed' ? null : call_id;

@@ -1,4 +1,4 @@
-/** The tool table: names of functions (testdata/tools.json), of items in each channel's spelling, and of earlier versions. */
+/** The tool table: functions (testdata/tools.json), items in each channel's spelling, and names of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
 

@@ -1,4 +1,4 @@
-/** Turns of the app-server: all threads share one stream, and only those of the root agent make the steps and the end. */
+/** Turns of the app-server. All threads share one stream; only the root agent's turns make steps and the end. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { putUnknown } from '../kit/blocks.ts';
@@ -12,27 +12,27 @@ import { type Answer, type Item, type Params, spentOf, textIn } from './native.t
 
 type Phase = 'started' | 'completed';
 
-/** Items of the CLI's own modes, and news of a sub-agent that is no call. */
+/** Items of the CLI's own modes, and sub-agent activities that are not calls. */
 const ITEMS_IGNORED: ReadonlySet<unknown> = new Set(
   words('contextCompaction enteredReviewMode exitedReviewMode hookPrompt plan subAgentActivity'),
 );
-/** Items that are announced before anybody has allowed them; a command has begun when it has a process. */
+/** Items that are announced before they are approved. A command has started once it has a process. */
 const MAY_WAIT: ReadonlySet<unknown> = new Set(['commandExecution', 'fileChange', 'mcpToolCall']);
 
 export class Turns extends Writer {
   readonly #roots = new RecentSet<string>(LIMITS.open_calls_max);
   /** Threads of sub-agents and the calls that started them. */
   readonly #children = new RecentMap<string, string | null>(LIMITS.open_calls_max);
-  /** A call that starts a sub-agent and does not name it yet. */
+  /** A call that starts a sub-agent and has not named it yet. */
   #spawning: string | null = null;
   readonly #open = new RecentSet<string>(LIMITS.open_calls_max);
   /** The running turn of the root agent. */
   #turn: string | null = null;
-  /** The request to the model that answers now was seen to begin. */
+  /** The start of the current request to the model was seen. */
   #stepping = false;
   #plans = 0;
 
-  /** The thread of this id speaks; the first one is a root agent's. Returns whether a root agent speaks. */
+  /** Sets the speaking thread; the first one is a root agent's. Returns whether a root agent speaks. */
   #speak(thread_id: unknown): boolean {
     const id = idOf(thread_id);
     if (id !== null && this.#roots.size === 0) this.#addRoot(id);
@@ -45,7 +45,7 @@ export class Turns extends Writer {
     if (!this.#children.has(id)) this.#roots.add(id);
   }
 
-  /** Which call started which thread. */
+  /** Records which call started which thread. */
   #link(phase: Phase, call_id: string, item: Item): void {
     const activity = item.type === 'subAgentActivity' ? idOf(item.agentThreadId) : null;
     if (activity !== null) this.#children.set(activity, call_id);
@@ -56,7 +56,7 @@ export class Turns extends Writer {
     }
   }
 
-  /** `settings`: the facts beside the thread in the answer to its start. */
+  /** `settings`: the facts beside the thread in the response to its start. */
   introduce(thread: Inside<Answer['thread']> | null, settings: Answer): void {
     const session_id = idOf(thread?.id);
     if (thread === null || session_id === null) return;
@@ -77,7 +77,7 @@ export class Turns extends Writer {
     const turn = nativeOf(params.turn);
     const id = idOf(turn?.id);
     const thread = idOf(params.threadId);
-    // A turn that was asked for by a client and not by another agent.
+    // A turn requested by a client, not by another agent.
     if (thread !== null && (idOf(turn?.rootTurnId) ?? id) === id) this.#addRoot(thread);
     if (!this.#speak(thread)) return;
     this.#turn = id;
@@ -104,7 +104,7 @@ export class Turns extends Writer {
     this.to.step(null);
   }
 
-  /** Comes once per request; a thread that is resumed repeats the last of an earlier turn. */
+  /** Reported once per request. A resumed thread repeats the last usage of an earlier turn. */
   usage({ threadId, turnId, tokenUsage }: Params): void {
     const root = this.#speak(threadId);
     if (!root || this.#turn === null || turnId !== this.#turn) return;
@@ -122,7 +122,7 @@ export class Turns extends Writer {
     this.to.delta(kind, text, idOf(piece.itemId));
   }
 
-  /** Each version of the plan is a call of the model, though nothing names its id. */
+  /** Each version of the plan is a call of the model, though it has no id. */
   plan({ threadId, plan }: Params): void {
     this.#speak(threadId);
     this.#plans += 1;
@@ -136,11 +136,11 @@ export class Turns extends Writer {
     const item = nativeOf(params.item) as Item | null;
     const id = idOf(item?.id);
     if (item === null || id === null) return to.bad(`item/${phase} without an item or its id`);
-    // What the user runs by hand is no call of the model.
+    // A command that the user runs by hand is not a call of the model.
     if (item.source === 'userShell') return;
     to.at_ms = momentOf(params[`${phase}AtMs`]) ?? to.at_ms;
     this.#speak(params.threadId);
-    // Of a sub-agent's activities only its start is a call: the model's call that started it.
+    // The only sub-agent activity that is a call is its start: the model's call that started it.
     const news = item.type === 'subAgentActivity' && item.kind !== 'started';
     const kind = news ? undefined : CALL_ITEMS.get(item.type);
     const model = item.type === 'agentMessage' || item.type === 'reasoning';

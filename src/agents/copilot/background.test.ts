@@ -41,7 +41,7 @@ const ends = (events: ReturnType<typeof stdout>) => {
   return [exit_reason, terminal_evidence, message];
 };
 
-describe('work in the background', () => {
+describe('background work', () => {
   const runs = (id: string, words: string, code: number | null = null) =>
     done(id, {
       result: { content: words },
@@ -51,7 +51,7 @@ describe('work in the background', () => {
   const STARTED = '<command started in background with shellId: s1>';
   const WAITED = 'out\n<command with shellId: s1 is still running after 30 seconds. Use …>';
 
-  verifies('AG-9', "a command's exit code is its call's, whoever tells it later", () => {
+  verifies('AG-9', "a late exit code in any record belongs to the command's call", () => {
     const later = (words: string, ...records: Fields[]) =>
       statuses(
         stdout(
@@ -107,7 +107,7 @@ describe('work in the background', () => {
     ]);
   });
 
-  verifies('AG-11', 'an abort that finds nothing to abort does not undo the end', () => {
+  verifies('AG-11', 'an abort with nothing to abort does not undo the end', () => {
     const abort = (reason: string) => event('abort', { reason });
     const asked = said('a', 'go', [asks('c1', 'bash')]);
     const ending = (...records: Fields[]) => ends(filed(turn(), ...records, shutdown()));

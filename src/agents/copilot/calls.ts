@@ -1,4 +1,4 @@
-/** Tool calls. The CLI writes `execution_start` before it asks for permission: a call starts once something shows that it runs. */
+/** Tool calls. `execution_start` comes before the permission request, so a call starts at its first sign of work. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallStatus, Decision } from '../../model/words.ts';
@@ -9,12 +9,12 @@ import { filesChanged, patchInput } from './files.ts';
 import type { Asked, Completed, Data } from './records.ts';
 
 interface Call extends Asked {
-  /** When the CLI took it up; null: it has not yet. */
+  /** When the CLI accepted the call; null: not yet. */
   taken_ms: number | null;
   started: boolean;
   decided: boolean;
 }
-/** In a message; the start record has most of its fields too. */
+/** A request in a message. The start record has most of its fields too. */
 type Request = Inside<Data<'assistant.message'>['toolRequests']>;
 
 const REFUSALS: ReadonlySet<unknown> = new Set(['denied', 'rejected']);
@@ -25,17 +25,17 @@ export class Calls extends Writer {
   readonly open = new RecentMap<string, Call>(LIMITS.open_calls_max);
   /** Calls that the CLI or the user made, not the model. */
   readonly #foreign = new RecentSet<string>(LIMITS.open_calls_max);
-  /** Skills loaded by calls, until the session file's own record of them comes. */
+  /** Skills loaded by calls, until the session file's own record of them follows. */
   readonly #skills = new RecentSet<string>(LIMITS.open_calls_max);
-  /** Sub-agents by id: the call that started each. */
+  /** The call that started each sub-agent, by agent id. */
   readonly #agents = new RecentMap<string, string>(LIMITS.open_calls_max);
-  /** The sub-agent that speaks, and the call that started it; null for the root agent, and where it is not known. */
+  /** The speaking sub-agent, and the call that started it; null for the root agent, or if unknown. */
   #agent: string | null = null;
   #parent: string | null = null;
-  /** Records of this version name their model and turn; those of the CLI's own calls do not. */
+  /** Records of this version name their model and turn; records of the CLI's own calls do not. */
   #attributed = false;
 
-  /** Who speaks in a record. An agent of an unknown call speaks by its id: its text must not pass for the root agent's. */
+  /** Sets the speaker. An agent of an unknown call speaks by its id, so that its text is not the root agent's. */
   speaker(record: Open): void {
     this.#agent = idOf(record.agentId);
     const named = idOf(nativeOf(record.data)?.parentToolCallId);
@@ -67,7 +67,7 @@ export class Calls extends Writer {
     this.to.requested(call_id, native_tool, input, { parent_call_id: this.#parent, ...mcp });
   }
 
-  /** A call that is not the model's: its other records mean nothing. */
+  /** A call that the model did not make. Its other records are ignored. */
   foreign(request: Request): void {
     const call_id = idOf(request.toolCallId);
     if (call_id === null || this.#foreign.has(call_id)) return;
@@ -75,7 +75,7 @@ export class Calls extends Writer {
     this.to.notice('call_not_by_model', nameOf(request));
   }
 
-  /** The CLI puts calls of its own among the model's: they belong to no turn and no model. */
+  /** The CLI mixes its own calls with the model's. They belong to no turn and no model. */
   isCliOwn({ model, turnId }: { model?: unknown; turnId?: unknown }): boolean {
     const own = model === undefined && turnId === undefined;
     if (!own) this.#attributed = true;
@@ -94,7 +94,7 @@ export class Calls extends Writer {
     if (call) call.taken_ms ??= this.to.at_ms ?? null;
   }
 
-  /** Something shows that the call runs. */
+  /** A record shows that the call runs. */
   runs(call_id: string | null): void {
     const call = call_id === null ? undefined : this.open.get(call_id);
     if (call_id === null || call === undefined || call.started) return;
@@ -130,7 +130,7 @@ export class Calls extends Writer {
     const result = nativeOf(data.result);
     const kind = textOf(result?.kind) ?? '';
     const allowed = kind.startsWith('approve');
-    // Any other word is no decision: somebody else is asked.
+    // Any other word is not a decision: somebody else is asked.
     if (!allowed && !/^(?:denied|reject)/.test(kind)) return;
     const decision = allowed ? 'allow' : 'deny';
     const source = textOf(data.decisionSource);
@@ -177,13 +177,13 @@ export class Calls extends Writer {
     if (skill !== null) this.#skills.add(skill);
   }
 
-  /** The CLI's own record that a skill was loaded; one that a call loaded is that call's use. */
+  /** The CLI's own record of a loaded skill. A skill loaded by a call is not counted again. */
   skillInvoked(skill: string | null): void {
     if (skill === null || this.#skills.delete(skill)) return;
     this.to.put('skill_used', { skill, call_id: null });
   }
 
-  /** The process ended: open calls will never be answered, and their ids may come again. */
+  /** The process ended: open calls will never be answered, and their ids may recur. */
   abandon(): void {
     for (const call_id of this.open.keys()) {
       this.to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
@@ -196,7 +196,7 @@ function nameOf(request: Request): string | null {
   return idOf(request.name) ?? idOf(request.toolName);
 }
 
-/** `success` is the tool's: a command that failed is a success with an exit code. */
+/** `success` refers to the tool: a failed command is a success with an exit code. */
 function statusOf(data: Completed, exit_code: number | null): CallStatus {
   if (data.success === true) return exit_code !== null && exit_code !== 0 ? 'error' : 'ok';
   const error = nativeOf(data.error);

@@ -144,7 +144,7 @@ describe('calls', () => {
     expect(kindsOf(events, 'call_finished')[0]?.data.duration_ms).toBe(1000);
   });
 
-  test('a call starts when its first output comes, at the time the CLI took it up', () => {
+  test('a call starts with its first output, at the time when the CLI accepted it', () => {
     const out = drafts(
       copilot.stream(),
       turn(),
@@ -194,7 +194,7 @@ describe('calls', () => {
     ]);
   });
 
-  verifies('AG-3', 'calls that the CLI or the user makes are not the model’s', () => {
+  verifies('AG-3', 'calls made by the CLI or the user are not the model’s', () => {
     const own = { toolCallId: 'u1', toolName: 'read_agent', arguments: { agent_id: 'x' } };
     const events = stdout(
       tools,
@@ -245,7 +245,7 @@ describe('calls', () => {
 
   verifies(
     'AG-6',
-    'an MCP call is named after its server and tool, however they are written',
+    'an MCP call is named after its server and tool, however they are spelled',
     () => {
       const mcp = { mcpServerName: 'my-box', mcpToolName: 'add-two' };
       const events = stdout(
@@ -262,7 +262,7 @@ describe('calls', () => {
     },
   );
 
-  verifies('AG-7', 'a patch is one text: kept whole, with the file where it names just one', () => {
+  verifies('AG-7', 'a patch is one text: kept whole, with the file if there is only one', () => {
     const one = '*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch\n';
     const two = '*** Begin Patch\n*** Update File: a.txt\n@@\n-x\n+y\n*** Delete File: b.txt\n';
     const events = stdout(
@@ -285,7 +285,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('a version without a list of edits tells them by its calls', () => {
+  test('edits come from the calls in a version that does not list them', () => {
     const events = stdout(
       turn(),
       said('a', '', [
@@ -311,7 +311,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('a skill that a call loaded is used once; one that the user asked for is used too', () => {
+  test('a skill loaded by a call counts once; a skill requested by the user counts too', () => {
     const invoked = (name: string) => event('skill.invoked', { name, path: `/s/${name}/SKILL.md` });
     const events = filed(
       invoked('typed'),
@@ -329,7 +329,7 @@ describe('calls', () => {
 });
 
 describe('sub-agents', () => {
-  verifies('AG-12', 'calls belong to the call that started the agent, words to nobody else', () => {
+  verifies('AG-12', 'calls and texts belong to the call that started the agent', () => {
     const sub = { agentId: 'g1' };
     const events = stdout(
       tools,
@@ -370,7 +370,7 @@ describe('the end', () => {
     statusCode: 500,
   });
 
-  verifies('AG-11', 'an abort decides, with or without the end record that says 0', () => {
+  verifies('AG-11', 'an abort decides, with or without an end record with exit code 0', () => {
     const begin = [tools, turn(), said('a', 'Working.'), turnEnd(), turn('1'), turnEnd('1')];
     expect([ends(stdout(...begin, abort, result())), ends(stdout(...begin, abort))]).toEqual([
       ['cancelled', 'native_result', 'Working.'],
@@ -386,7 +386,7 @@ describe('the end', () => {
     ]);
   });
 
-  verifies('AG-11', 'a failure counts until the conversation goes on', () => {
+  verifies('AG-11', 'a failure counts until the conversation continues', () => {
     const again = event('user.message', { content: 'again' });
     expect([
       ends(stdout(tools, turn(), failure, result(1))),
@@ -416,7 +416,7 @@ describe('the end', () => {
     ]);
   });
 
-  verifies('AG-11', 'an interrupted call is cancelled and was running', () => {
+  verifies('AG-11', 'an interrupted call is cancelled after it was running', () => {
     const events = stdout(
       tools,
       turn(),
@@ -429,7 +429,7 @@ describe('the end', () => {
     expect(kindsOf(events, 'call_started').length).toBe(1);
   });
 
-  test('retries carry what the failed call said', () => {
+  test('retries carry the facts of the failed call', () => {
     const events = stdout(
       tools,
       turn(),
@@ -469,7 +469,7 @@ describe('sessions', () => {
 
   verifies(
     ['AG-10', 'AG-15'],
-    'a resumed session shows all calls, and what the last run spent',
+    'a resumed session shows all calls, and the cost of the last run',
     () => {
       const events = filed(...first, shutdown(), resume, ...second, shutdown());
       const { message, metrics, exit_reason, session_id } = outcomeOf(events);
@@ -487,14 +487,14 @@ describe('sessions', () => {
     },
   );
 
-  verifies('AG-11', 'a resumed session that was cut is not ok because its first run was', () => {
+  verifies('AG-11', 'a resumed session that was cut is not ok, although its first run was', () => {
     const events = filed(...first, shutdown(), resume, ...second);
     expect(ends(events)).toEqual(['incomplete', 'none', 'Two.']);
   });
 
   verifies(
     'AG-3',
-    'a call that the first run left open is not the one of that id in the next',
+    'a call left open by the first run is not the call with the same id in the next',
     () => {
       const [s, t, u, m] = first;
       const events = filed(
@@ -516,7 +516,7 @@ describe('sessions', () => {
 
   verifies(
     ['AG-10', 'AG-15'],
-    'since_ms leaves earlier runs out, but not whose session it is',
+    'since_ms leaves out earlier runs, but keeps the facts of the session',
     () => {
       const since_ms = Date.UTC(2026, 0, 1, 0, 0, 30);
       const timed = second.map((record) => ({ ...record, timestamp: resume.timestamp }));
@@ -543,7 +543,7 @@ describe('sessions', () => {
     },
   );
 
-  verifies('AG-10', 'a version without figures per call tells them at its end', () => {
+  verifies('AG-10', 'a version without figures per call reports them at its end', () => {
     const modelMetrics = {
       a: { usage: { inputTokens: 10, outputTokens: 2, cacheReadTokens: 4, cacheWriteTokens: 1 } },
       b: { usage: { inputTokens: 1, outputTokens: 1 } },
@@ -554,7 +554,7 @@ describe('sessions', () => {
     expect(outcomeOf(again).metrics.tokens).toMatchObject({ input: null, output: null });
   });
 
-  test('hooks tell how they ended', () => {
+  test('hooks are recorded with their outcome', () => {
     const events = filed(
       start,
       event('hook.start', { hookType: 'preToolUse' }),
@@ -568,7 +568,7 @@ describe('sessions', () => {
 
   verifies(
     'AG-15',
-    'sessions are found where the CLI keeps them, and ids cannot leave it',
+    'sessions are found where the CLI keeps them, and ids cannot point outside',
     async () => {
       const home = await mkdtemp(join(tmpdir(), 'copilot-'));
       try {
@@ -595,8 +595,8 @@ describe('sessions', () => {
   );
 });
 
-/** Only the session file tells the work folder, so the suite's own comparison would find other paths: hence two folders. */
-verifies('AG-15', 'both channels of write-edit tell the same calls and files', async () => {
+/** Only the session file has the work folder, so the suite's own comparison would find other paths: two folders. */
+verifies('AG-15', 'both channels of write-edit yield the same calls and files', async () => {
   const recordings = recordingsIn(testdata);
   const facts = async (scenario: string) => {
     const recording = recordings.find((one) => one.scenario === scenario);
@@ -630,12 +630,12 @@ describe('other records', () => {
       'bad_record no type',
       'unknown_record a JSON-RPC message',
       'bad_record tool.execution_complete without toolCallId',
-      'bad_record a tool request that is no object',
+      'bad_record a tool request that is not an object',
       'bad_record a tool request without id or name',
     ]);
   });
 
-  test('a thought is told once, though stdout says it twice', () => {
+  test('a thought is recorded once, though stdout repeats it', () => {
     const events = stdout(
       tools,
       turn(),
@@ -647,7 +647,7 @@ describe('other records', () => {
     expect(kindsOf(events, 'thinking_finished').map(({ data }) => data.text)).toEqual(['Hm.']);
   });
 
-  test('what the CLI tells people is a notice, unless another record says it', () => {
+  test('a message of the CLI to people is a notice, unless another record repeats it', () => {
     const events = stdout(
       tools,
       turn(),
@@ -693,7 +693,7 @@ describe('launch', () => {
   };
   const base = ['--output-format', 'json', '--stream', 'off'];
 
-  verifies('AG-18', 'the prompt is one argument, even where it looks like an option', () => {
+  verifies('AG-18', 'the prompt is one argument, even if it looks like an option', () => {
     expect(copilot.launch(request)).toEqual({
       command: 'copilot',
       args: ['-p', request.prompt, ...base],
@@ -706,13 +706,13 @@ describe('launch', () => {
     ]);
   });
 
-  verifies('AG-18', 'a prompt too long for an argument goes through stdin', () => {
+  verifies('AG-18', 'a prompt too long for an argument is passed on stdin', () => {
     const prompt = 'ą'.repeat(20_000);
     const { args, stdin } = copilot.launch({ ...request, prompt });
     expect([args, stdin === prompt]).toEqual([base, true]);
   });
 
-  verifies('AG-18', 'every wish of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = copilot.launch({
       ...request,
       model: 'gpt-5.4',

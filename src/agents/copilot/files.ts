@@ -1,4 +1,4 @@
-/** What file tools changed: the end record's own list, else the call's input. */
+/** Files changed by file tools: from the end record's list, else from the call's input. */
 
 import { asciiBytes } from '../../lib/utf8.ts';
 import { trimmedStart } from '../../lib/white-space.ts';
@@ -10,7 +10,7 @@ import type { Asked, Completed } from './records.ts';
 type Change = Pick<FileChange, 'path' | 'operation'>;
 
 const PATCH_FILE = /(?:^|[\r\n])\*\*\* (Add|Update|Delete) File: ([^\r\n]+)/g;
-/** Words of patches and of the end record; others modify. */
+/** Operation words in patches and end records. All others modify. */
 const OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
   ['create', 'created'],
   ['add', 'created'],
@@ -18,7 +18,7 @@ const OPERATIONS: ReadonlyMap<unknown, FileOperation> = new Map([
   ['remove', 'deleted'],
 ]);
 
-/** The files that a patch names. */
+/** The files named in a patch. */
 function patchFiles(patch: string): Change[] {
   return [...patch.matchAll(PATCH_FILE)].map(([, verb = '', path = '']) => ({
     path,
@@ -26,13 +26,13 @@ function patchFiles(patch: string): Change[] {
   }));
 }
 
-/** A patch comes as one text: it is kept whole, with the file's name beside it where it names just one. */
+/** A patch is one text. It is kept whole, with the file's name beside it if there is only one. */
 export function patchInput(patch: string): Open {
   const [first, ...others] = patchFiles(patch);
   return first === undefined || others.length > 0 ? { patch } : { patch, filename: first.path };
 }
 
-/** By the call alone, for versions that do not list what a call changed. */
+/** From the call alone, for versions that do not list a call's changes. */
 function changesByInput({ native_tool, input }: Asked): Change[] {
   const fields = nativeOf(input);
   if (native_tool === 'apply_patch') return patchFiles(textOf(fields?.patch) ?? '');
@@ -52,7 +52,7 @@ function changesOf(call: Asked, edits: Completed['fileEdits']): Change[] {
   });
 }
 
-/** The tool shows people its result as a git diff, on stdout only. */
+/** The git diff that the tool shows people, on stdout only. */
 function diffOf({ result }: Completed): string | null {
   const shown = trimmedStart(textOf(nativeOf(result)?.detailedContent) ?? '');
   return shown.startsWith('diff --git ') ? shown : null;

@@ -1,4 +1,4 @@
-/** How the CLI is started. Pure. */
+/** The command line of the CLI. Pure. */
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
@@ -9,7 +9,7 @@ const ALLOW: Record<ApproveMode, readonly string[]> = {
   all: ['--allow-all'],
 };
 
-/** What every system takes as one argument; the CLI reads a longer prompt from stdin, as documented, if no `-p` is there. */
+/** An argument that every system accepts. Without `-p` the CLI reads a longer prompt from stdin, as documented. */
 const ARGUMENT_BYTES_MAX = 30_000;
 
 export function launch(request: LaunchRequest): LaunchPlan {
@@ -17,7 +17,7 @@ export function launch(request: LaunchRequest): LaunchPlan {
   const [command = 'copilot', ...leading] = request.command ?? [];
   const piped = utf8Bytes(prompt) > ARGUMENT_BYTES_MAX;
   const args = [...leading];
-  // One word with its option, so that a prompt which begins with a dash is no option of its own.
+  // Joined with its option, so that a prompt with a leading dash is not read as an option.
   if (!piped) args.push(...(prompt.startsWith('-') ? [`--prompt=${prompt}`] : ['-p', prompt]));
   args.push('--output-format', 'json', '--stream', request.stream ? 'on' : 'off');
   if (request.model !== null) args.push('--model', request.model);

@@ -1,4 +1,4 @@
-/** Messages, thoughts, the root agent's turns, and how a run ended. */
+/** Messages, thoughts, the root agent's turns, and the end of a run. */
 import type { DataOf } from '../../model/event.ts';
 import { type End, Writer } from '../kit/drafts.ts';
 import { filledOf, idOf, listOf, nativeOf, statusOf, textOf } from '../kit/native.ts';
@@ -9,13 +9,13 @@ import type { Data } from './records.ts';
 const FACTS = ['session_id', 'model', 'agent_version', 'cwd'] as const;
 type Facts = Partial<Pick<DataOf<'session_started'>, (typeof FACTS)[number]>>;
 
-/** `session.error` types that are the model API's even without an HTTP status. */
+/** `session.error` types that are failures of the model API even without an HTTP status. */
 const PROVIDER_ERRORS = wordSet(
   'authentication authorization context_limit model_call query quota rate_limit',
 );
 const REOPENED: End = {
   exit_reason: 'incomplete',
-  error: 'the session went on after its end record',
+  error: 'the session continued after its end record',
 };
 
 class Conversation extends Writer {
@@ -23,12 +23,12 @@ class Conversation extends Writer {
   readonly #known: Facts = {};
   /** The root agent's turn has begun, without a message so far. */
   #silent = false;
-  /** The root agent's last message asks for no tool, and no turn began after it. */
+  /** The root agent's last message requests no tool, and no turn began after it. */
   finished = false;
   #last: { readonly text: string; readonly message_id: string | null } | null = null;
   #thought: string | null = null;
 
-  /** Reports what is new about the session; what was known first stays. */
+  /** Reports new facts about the session. The first value of each fact is kept. */
   introduce(news: Facts): void {
     if (!this.to.root) return;
     const fresh = FACTS.filter((name) => (news[name] ?? null) !== null && !this.#known[name]);
@@ -55,7 +55,7 @@ class Conversation extends Writer {
     this.to.step(turn === null || interaction === null ? turn : `${interaction}/${turn}`);
   }
 
-  /** The beginning of a step resets the final text: after a turn without a message the last message is repeated. */
+  /** The beginning of a step resets the final text, so after a turn without a message the last message is repeated. */
   settleTurn(): void {
     if (this.#silent && this.#last) this.to.message('assistant', this.#last.text, this.#last);
     this.#silent = false;
@@ -79,13 +79,13 @@ class Conversation extends Writer {
     }
     for (const item of requests) {
       const request = nativeOf(item);
-      if (request === null) this.to.bad('a tool request that is no object');
+      if (request === null) this.to.bad('a tool request that is not an object');
       else if (synthetic) this.calls.foreign(request);
       else this.calls.request(request);
     }
   }
 
-  /** stdout has a thought twice: with its message and after it. */
+  /** stdout repeats a thought: with its message and after it. */
   thought(said: unknown, message_id: string | null): void {
     const text = filledOf(said);
     if (text === null || text === this.#thought) return;
@@ -106,18 +106,18 @@ class Conversation extends Writer {
   }
 }
 
-/** By `result` on stdout, by `session.shutdown` in the session file; an abort or an error before it decides. */
+/** The end comes from `result` on stdout or `session.shutdown` in the session file. Earlier aborts or errors decide. */
 export class Ending extends Writer {
   readonly talk = new Conversation(this.to);
-  /** Of the present interaction. */
+  /** The failure of the current interaction. */
   #failure: End | null = null;
   #aborted: End | null = null;
-  /** An end record came, and nothing after it. */
+  /** An end record was seen, and nothing after it. */
   #ended = false;
   #reopened = false;
 
-  /** The model or the user continues: earlier failures are over. */
-  goesOn(): void {
+  /** The model or the user continues: earlier failures no longer count. */
+  continues(): void {
     this.#failure = null;
     this.#aborted = null;
     if (this.#ended) this.#reopened = true;
@@ -127,14 +127,14 @@ export class Ending extends Writer {
   abort(data: Data<'abort'>): void {
     if (!this.to.root) return;
     const reason = textOf(data.reason);
-    // The CLI ends with sub-agents in the background by an abort, though there is nothing to abort.
+    // With sub-agents in the background the CLI ends with an abort, though there is nothing to abort.
     const idle = this.talk.finished && this.talk.calls.open.size === 0;
     if (idle && reason === 'user_initiated') return;
     const error = reason === null ? 'aborted' : `aborted: ${reason}`;
     this.#aborted = { exit_reason: 'cancelled', error };
   }
 
-  /** A sub-agent's failure is reported, but is not the run's. */
+  /** A sub-agent's failure is reported, but does not fail the run. */
   error(data: Data<'session.error'>): void {
     const native_kind = textOf(data.errorType);
     const status = statusOf(data.statusCode);
@@ -146,14 +146,14 @@ export class Ending extends Writer {
     this.#failure = { exit_reason: provider ? 'provider_error' : 'agent_error', error: message };
   }
 
-  /** `said`: the end record's own word, which is "ok" after an interruption too. */
+  /** `said`: the end as the end record reports it, which is "ok" after an interruption too. */
   end(said: End): void {
     this.talk.settleTurn();
     this.#ended = true;
     this.to.ended(this.#aborted ?? this.#failure ?? said);
   }
 
-  /** The input has ended. An abort or a failure counts without an end record too, but the record is missing. */
+  /** The input ended. An abort or a failure counts without an end record too, but the missing record is a problem. */
   close(): void {
     this.talk.settleTurn();
     if (this.#ended) return;

@@ -1,10 +1,10 @@
-/** The kinds of records, and their types. Both channels have the same. */
+/** Kinds of records and their types. Both channels have the same records. */
 import type { Both, Inside } from '../kit/native.ts';
 import { words } from '../kit/text.ts';
 import type { Session, Stdout } from './generated/native.ts';
 
 export type Records = Both<Stdout, Session>;
-/** `data` of a kind of record. */
+/** The `data` type of a kind of record. */
 export type Data<K extends keyof Records> = 'data' extends keyof Records[K]
   ? Inside<Records[K]['data']>
   : never;
@@ -16,7 +16,7 @@ export interface Asked {
   readonly input: unknown;
 }
 
-/** Their facts are in other records too, or mean nothing for a recording. */
+/** Kinds with facts that other records repeat, or with nothing to record. */
 export const IGNORED = [
   ...words(`
     assistant.idle assistant.intent assistant.message_start assistant.server_tool_progress
@@ -41,7 +41,7 @@ export const IGNORED = [
     `,
     'session.',
   ),
-  // Internals of the CLI, which a program on its SDK is shown.
+  // Internals of the CLI that programs on its SDK receive.
   ...words(
     `
     log message messages_snapshot model_call_started model_call_success response telemetry
@@ -51,7 +51,7 @@ export const IGNORED = [
   ),
 ];
 
-/** Records for people, and the field that holds the text. */
+/** Records with a message for people, and the field with the text. */
 export const NOTICES: ReadonlyMap<string, string> = new Map([
   ['auto_mode_switch.completed', 'response'],
   ['auto_mode_switch.requested', 'reason'],

@@ -1,4 +1,4 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
@@ -16,7 +16,7 @@ export const shapes: RecordShapes = {
     stdout: {
       // Another spelling of a request's name.
       'assistant.message': 'data{toolRequests{toolName?}}',
-      // Of programs on the SDK.
+      // Only for programs on the SDK.
       'assistant.usage': `
         data?{model? inputTokens? outputTokens? cacheReadTokens? cacheWriteTokens? reasoningTokens?
         usage?{model? inputTokens? outputTokens? cacheReadTokens? cacheWriteTokens? reasoningTokens?}}`,
@@ -28,9 +28,9 @@ export const shapes: RecordShapes = {
       'hook.end': 'data{error?{message?}}',
       // Some versions name the call here.
       'permission.requested': 'data{toolCallId?}',
-      // An end by an error.
+      // An end with an error.
       'session.shutdown': 'data{errorReason?}',
-      // Figures without a usage around them.
+      // Figures without an enclosing `usage`.
       'session.usage_record': `
         data{inputTokens? outputTokens? cacheReadTokens? cacheWriteTokens? reasoningTokens?}`,
     },

@@ -1,6 +1,6 @@
 /**
- * stdout of `--output-format json`, and the session file: the same records, each channel with some of its own.
- * Envelope: `{type, data, id, timestamp, parentId, ephemeral?, agentId?}`; `agentId` names the sub-agent that speaks.
+ * stdout of `--output-format json`, and the session file: the same records, and some that only one channel has.
+ * Envelope: `{type, data, id, timestamp, parentId, ephemeral?, agentId?}`; `agentId` names the speaking sub-agent.
  */
 import { decoder, type Table } from '../kit/decoder.ts';
 import { type Drafts, OK } from '../kit/drafts.ts';
@@ -21,12 +21,12 @@ import { Spending } from './usage.ts';
 
 type Rows = { readonly [K in keyof Records]?: (data: Data<K>) => void };
 
-/** `session.info` types that other records say too. */
+/** `session.info` types that other records repeat. */
 const INFOS_IGNORED: ReadonlySet<string> = new Set(['cancellation', 'file_created', 'model_retry']);
 
 export const stream = () => decoderSince(undefined);
 
-/** `since_ms`: of earlier records only the session's own facts count. */
+/** `since_ms`: only the session's own facts count from earlier records. */
 export const decoderSince = (since_ms: number | undefined) =>
   decoder<Records>((to) => {
     const run = runOf(to);
@@ -68,11 +68,11 @@ function inside(value: unknown): readonly unknown[] | null {
   const { dir, msg } = value;
   if (typeof dir !== 'string' || !isNative(msg)) return null;
   if (dir === 'event' && typeof msg.type === 'string') return [msg];
-  // Another protocol, which no row knows.
+  // Another protocol, which no row handles.
   return msg.jsonrpc === undefined ? [] : [{ type: 'a JSON-RPC message' }];
 }
 
-/** Rows of what is in the envelope. */
+/** Rows that receive the `data` of the envelope. */
 function ofData(to: Drafts, rows: Rows): Table<Records>['records'] {
   const wrapped = Object.entries(rows).map(([kind, row]) => [
     kind,
@@ -95,14 +95,14 @@ const talkRows = ({ to, talk, ending }: Run): Rows => ({
   'assistant.reasoning': (data) => talk.thought(data.content, idOf(data.reasoningId)),
   'assistant.turn_start'(data) {
     if (!to.root) return;
-    ending.goesOn();
+    ending.continues();
     talk.turn(data);
   },
   'assistant.turn_end'() {
     if (to.root) talk.settleTurn();
   },
   'user.message'(data) {
-    if (to.root) ending.goesOn();
+    if (to.root) ending.continues();
     talk.user(data);
   },
 });
@@ -112,7 +112,7 @@ const callRows = ({ to, calls }: Run): Rows => ({
   'tool.execution_complete': (data) => calls.finish(data),
   'tool.shell_output': (data) => calls.progress(data.toolCallId, data.text, data.stream),
   'tool.execution_progress': (data) => calls.progress(data.toolCallId, data.progressMessage, null),
-  // Its text repeats that of the shell output.
+  // Its text repeats the shell output.
   'tool.execution_partial_result': (data) => calls.runs(idOf(data.toolCallId)),
   'tool.user_requested': (data) => calls.foreign(data),
   'subagent.started': (data) => calls.subAgent(idOf(data.toolCallId)),
@@ -136,13 +136,13 @@ function sessionRows({ to, calls, talk, ending, spending }: Run): Rows {
   let failed_call: Data<'model.call_failure'> | null = null;
   return {
     'session.start': (data) => talk.start(data),
-    // Another process continues the session. The records before stay visible, but their cost is not this run's.
+    // Another process continues the session. Earlier records stay visible, but their cost does not belong to this run.
     'session.resume'(data) {
       if (!to.root) return;
       talk.start(data);
       talk.settleTurn();
       calls.abandon();
-      ending.goesOn();
+      ending.continues();
       spending.startOver();
     },
     'session.tools_updated': (data) => talk.introduce({ model: idOf(data.model) }),

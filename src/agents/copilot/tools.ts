@@ -1,4 +1,4 @@
-/** The tool table. Names and fields as the CLI sends them to its models (testdata/tools.json), plus those of other platforms and versions. */
+/** The tool table: names and fields as sent to the model (testdata/tools.json), and of other platforms and versions. */
 import type { ToolTable } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
 
@@ -11,7 +11,7 @@ export const tools: ToolTable = {
       tool: 'Edit',
       fields: { path: 'file_path', old_str: 'old_string', new_str: 'new_string' },
     },
-    // The input is one text in a grammar; `filename` is that grammar's word.
+    // The input is one text in a grammar that calls the file `filename`.
     { native: 'apply_patch', tool: 'Edit', fields: { filename: 'file_path' } },
     { native: 'bash', tool: 'Bash' },
     { native: 'powershell', tool: 'Bash' },

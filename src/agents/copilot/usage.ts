@@ -7,7 +7,7 @@ import type { Data } from './records.ts';
 type Source = 'assistant.usage' | 'session.usage_record';
 type Figures = Inside<Data<'assistant.usage'>['usage']>;
 
-/** `inputTokens` counts what was read from and written to the cache too. */
+/** `inputTokens` includes tokens read from and written to the cache. */
 function spentOf(figures: Figures): Spent {
   const cache_read = tokensOf(figures.cacheReadTokens);
   const cache_write = tokensOf(figures.cacheWriteTokens);
@@ -21,12 +21,12 @@ function spentOf(figures: Figures): Spent {
 }
 
 export class Spending extends Writer {
-  /** The kind of the first record with tokens: records of another kind repeat them. */
+  /** The kind of the first record with tokens. Records of other kinds repeat them. */
   #source: Source | 'session.shutdown' | null = null;
-  /** The session holds earlier runs, which its totals count too. */
+  /** The session includes earlier runs, which its totals count too. */
   shared = false;
 
-  /** Of one call: `session.usage_record` in the file, `assistant.usage` for programs on the SDK. */
+  /** Figures of one model call: `session.usage_record` in the file, `assistant.usage` for programs on the SDK. */
   call(source: Source, data: Data<Source>): void {
     const figures: Figures = nativeOf(data.usage) ?? data;
     const cost = spentOf(figures);
@@ -38,7 +38,7 @@ export class Spending extends Writer {
     if (this.#source === source) this.to.usage('add', cost, idOf(figures.model));
   }
 
-  /** The end record's figures are the session's: used only where no call has its own and no run came before. */
+  /** The end record's figures are the session's: used only if no call has figures and no run came before. */
   total(data: Data<'session.shutdown'>): void {
     if (this.#source !== null || this.shared) return;
     for (const [model, metrics] of Object.entries(nativeOf(data.modelMetrics) ?? {})) {
@@ -49,7 +49,7 @@ export class Spending extends Writer {
     }
   }
 
-  /** A new run begins: the figures so far are not its own. */
+  /** A new run begins: the figures so far do not belong to it. */
   startOver(): void {
     this.shared = true;
     if (this.#source === null) return;

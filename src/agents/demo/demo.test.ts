@@ -37,7 +37,7 @@ const problem = (code: 'unknown_record' | 'bad_record', detail: string): Draft =
 });
 
 describe('the decoder', () => {
-  test('reads a call from its request to its end, with times where the record has one', () => {
+  test('reads a call from its request to its end, with times if the records have them', () => {
     const records = [
       { t: 'call', at: '2026-01-01T00:00:01.000Z', id: 'c1', tool: 'run', input: { cmd: 'ls' } },
       { t: 'permission', request: 'p1', call: 'c1', tool: 'run', reason: 'why' },
@@ -97,7 +97,7 @@ describe('the decoder', () => {
     expect(drafts(records)).toEqual(expected);
   });
 
-  verifies('AG-12', "gives a sub-agent's words their parent and does not count its turns", () => {
+  verifies('AG-12', "attributes a sub-agent's texts to its call and ignores its turns", () => {
     const records = [
       { t: 'turn', id: 't1' },
       { t: 'turn', id: 't2', parent: 'c1' },
@@ -122,13 +122,13 @@ describe('the decoder', () => {
     ]);
   });
 
-  verifies('AG-2', 'makes a problem of what it does not know or cannot read', () => {
+  verifies('AG-2', 'reports unknown and unreadable records as problems', () => {
     const records = [{ t: 'news' }, {}, [1], null, { t: 'call' }, { t: 'end', reason: 'bored' }];
     expect(drafts([...records, { t: 'constructor' }])).toEqual([
       problem('unknown_record', 'news'),
       problem('bad_record', 'no type'),
-      problem('bad_record', 'record is no object'),
-      problem('bad_record', 'record is no object'),
+      problem('bad_record', 'record is not an object'),
+      problem('bad_record', 'record is not an object'),
       problem('bad_record', 'call'),
       problem('bad_record', 'end'),
       problem('unknown_record', 'constructor'),
@@ -159,7 +159,7 @@ describe('the decoder', () => {
 
 testAgent(demo, testdata);
 
-verifies('AG-5', 'the demo names to its model the tools of its table', () => {
+verifies('AG-5', 'the demo reports the tools of its table', () => {
   const { rows, passed_through } = demo.tools;
   const names = [...rows.map((row) => row.native), ...passed_through];
   expect(recorded('default')[0]?.tools).toEqual(names);
@@ -181,7 +181,7 @@ verifies('RE-8', 'the recordings together show each of the eleven types and ever
     }
   }
   expect([...types].sort()).toEqual([...RUN_EVENT_TYPES].sort());
-  // Those of tacho itself need a process: timeout, cancelled, and failures before and after the agent.
+  // Tacho's own ends need a process: timeout, cancelled, and failures before and after the agent.
   const own = ['cancelled', 'capture_error', 'pre_run_error', 'timeout'];
   expect([...ends, ...own].sort()).toEqual([...EXIT_REASONS].sort());
 });
@@ -211,7 +211,7 @@ describe('session files', () => {
     }
   });
 
-  verifies('AG-10', 'tell what this run used, once, without earlier runs of the session', () => {
+  verifies('AG-10', 'report the usage of this run once, without earlier runs', () => {
     const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
     const records = [
       { t: 'usage', at: at(1), input: 1000, output: 1000, cost: 1 },
@@ -230,7 +230,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-16', 'know what a script hides from stdout', () => {
+  verifies('AG-16', 'contain what a script hides from stdout', () => {
     const bytes = readFileSync(join(testdata, 'session-only', 'stdout.jsonl'));
     const { success, tool_calls, skills_used, metrics } = outcomeOf(
       eventsOf(demo, 'stdout', [bytes]),
@@ -269,7 +269,7 @@ describe('launching', () => {
     self: { node: '/usr/bin/node', entry: '/opt/demo.js' },
   };
 
-  verifies('AG-18', 'is this Node with the entry file, the prompt on stdin as it is', () => {
+  verifies('AG-18', 'uses this Node with the entry file, the prompt unchanged on stdin', () => {
     expect(demo.launch(request)).toEqual({
       command: '/usr/bin/node',
       args: ['/opt/demo.js'],
@@ -278,7 +278,7 @@ describe('launching', () => {
     });
   });
 
-  verifies('AG-18', 'passes on what was asked, the given arguments last', () => {
+  verifies('AG-18', 'passes the request on, with the given arguments last', () => {
     const args = ['--speed', '0', '--session-dir', 'kept'];
     const asked = { model: 'm', approve: 'all', resume: 'one', stream: true, args } as const;
     const flags = ['--model', 'm', '--approve', 'all', '--resume', 'one', '--stream'];

@@ -1,7 +1,7 @@
-/** How the demo agent is started: this Node with the program's entry file, the prompt on stdin. Pure. */
+/** Starts the demo agent: this Node with the program's entry file, the prompt on stdin. Pure. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 
-/** The folder for session files; the same as `--session-dir`. */
+/** The folder for session files, like `--session-dir`. */
 export const SESSIONS_VARIABLE = 'TACHO_DEMO_SESSIONS';
 
 export function launch(request: LaunchRequest): LaunchPlan {

@@ -1,6 +1,6 @@
 /**
- * The demo's session files: `<folder>/<session id>.jsonl`, and `<folder>/<session id>/<call id>.jsonl` for each sub-agent. The
- * folder is the one in TACHO_DEMO_SESSIONS or `--session-dir`; without it there are none.
+ * The demo's session files: `<folder>/<session id>.jsonl`, and `<folder>/<session id>/<call id>.jsonl` per sub-agent.
+ * TACHO_DEMO_SESSIONS or `--session-dir` names the folder; without it there are no files.
  */
 import { resolve } from 'node:path';
 import { decoder } from '../kit/decoder.ts';
@@ -48,7 +48,7 @@ export const session = sessionFiles({
             last_ms = to.at_ms;
           },
         },
-        /** Usage is reported once, as the whole: files merged by time would otherwise be compared turn by turn. */
+        /** Usage is reported once, as the total. Files merged by time would otherwise be compared turn by turn. */
         end() {
           to.at_ms = last_ms;
           if (sum !== null) to.usage('total', sum, model);

@@ -1,4 +1,4 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
@@ -10,7 +10,7 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // Scripts may say these; none of the recorded ones does.
+      // Scripts may contain these; none of the recorded ones does.
       call_output: 'ms? stream?',
       file: 'diff?',
       prompt: 'id? partial? synthetic?',

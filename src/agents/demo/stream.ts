@@ -1,4 +1,4 @@
-/** Demo records → drafts: one JSON object per line, its type in `t`. Session files hold the same records, without the deltas. */
+/** Demo records → drafts: one JSON object per line, with its type in `t`. Session files have no deltas. */
 import type { SessionPart } from '../../model/agent.ts';
 import { DECISIONS, FILE_OPERATIONS } from '../../model/words.ts';
 import { decoder, type Table } from '../kit/decoder.ts';
@@ -22,18 +22,18 @@ import type { Stdout } from './generated/native.ts';
 import { END_REASONS, END_STATUSES } from './words.ts';
 
 export type RecordType = keyof Stdout;
-/** Every type has its row, over the fields of all. */
+/** Every type has a row, with the fields of all types. */
 export type Records = Record<string, Merged<Stdout>>;
 type Row = (record: Merged<Stdout>, to: Drafts, id: string) => void;
 
 export const timeOf = ({ at }: Open) => momentOf(at);
 
-/** The value when it is one of these words, else null. */
+/** The value if it is one of these words, else null. */
 function oneOf<const W extends string>(words: readonly W[], value: unknown): W | null {
   return words.find((word) => word === value) ?? null;
 }
 
-/** What a record needs, besides `id`; without it the record's shape is impossible. */
+/** The required fields of each record, besides `id`. Without them the record is bad. */
 const ROWS: Readonly<Record<RecordType, Row>> = {
   hello: (record, to) =>
     to.session({
@@ -46,7 +46,7 @@ const ROWS: Readonly<Record<RecordType, Row>> = {
     }),
   prompt: (record, to) => message(record, to, 'user'),
   turn(record, to) {
-    // A sub-agent's turns are not the run's steps.
+    // A sub-agent's turns are not steps of the run.
     if (!to.root) return;
     const [allowed_tools, enforcement_mode] = [namesOf(record.allowed), textOf(record.mode)];
     to.put('step_started', { step_id: idOf(record.id), allowed_tools, enforcement_mode });
@@ -203,10 +203,10 @@ export function tableFor(to: Drafts): Table<Records> {
     ]),
   );
   return {
-    // A record with another agent's field for its type is unknown, not broken.
+    // A record with another agent's type field is unknown, not broken.
     kindOf: ({ t, type }) => textOf(t) ?? (typeof type === 'string' ? `type ${type}` : null),
     timeOf,
-    // A record that names no sub-agent is of its file's.
+    // A record that names no sub-agent belongs to the agent of its file.
     before: (record: Open, part: SessionPart | undefined) =>
       to.speak(idOf(record.parent) ?? part?.parent_call_id ?? null),
     records,

@@ -1,4 +1,4 @@
-/** The demo agent's tools. Its names are on purpose nobody's, so that the table is always at work. */
+/** The demo agent's tools. No other agent uses these names, so the table is always exercised. */
 import type { ToolTable } from '../../model/agent.ts';
 
 export const tools: ToolTable = {

@@ -2,7 +2,7 @@
 
 export const DEMO_VERSION = '1.0.0';
 
-/** How this agent may say that it ended. */
+/** Possible ends of a run. */
 export const END_REASONS = [
   'ok',
   'agent_error',
@@ -15,6 +15,6 @@ export const END_REASONS = [
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];
 
-/** How this agent may say that a call ended. */
+/** Possible ends of a call. */
 export const END_STATUSES = ['ok', 'error', 'denied', 'timeout', 'cancelled'] as const;
 export type EndStatus = (typeof END_STATUSES)[number];

@@ -1,4 +1,4 @@
-/** Tool calls: what a result says about its call. Shared by stdout and session files. */
+/** Tool calls and their results. Shared by stdout and session files. */
 
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { headOf, tailOf } from '../../lib/byte-text.ts';
@@ -13,7 +13,7 @@ export interface Result extends CallEnd {
   readonly call_id: string;
   readonly at_ms: number | undefined;
   readonly output: string | null;
-  /** The tool's structured result (`resultDisplay`); null where the channel has none. */
+  /** The tool's structured result (`resultDisplay`); null if the channel has none. */
   readonly detail: Open | null;
 }
 
@@ -21,15 +21,15 @@ interface OpenCall {
   readonly tool: string;
   /** The file a file tool works on; null for other tools. */
   readonly path: string | null;
-  /** Bytes that a write leaves in the file. */
+  /** File size in bytes after a write. */
   readonly size: number | null;
-  /** An edit that replaces nothing makes a new file. */
+  /** An edit that replaces nothing creates a new file. */
   readonly makes: boolean;
 }
 
 const FILE_TOOLS: ReadonlySet<string> = new Set([READ, WRITE, EDIT]);
 
-/** Beginnings of refusals: by a policy, a hook, or a person; the session file has no type for them. */
+/** Beginnings of refusals by a policy, a hook or a person. The session file has no type for them. */
 const REFUSALS = [
   'Tool execution denied by policy',
   'Tool execution blocked: ',
@@ -43,17 +43,17 @@ const REFUSAL_ENDS = [
 
 export class Calls extends Writer {
   readonly open = new RecentMap<string, OpenCall>(LIMITS.open_calls_max);
-  /** Finished, or of an earlier run. */
+  /** Finished calls, and calls of an earlier run. */
   readonly done = new RecentSet<string>(LIMITS.settled_calls_max);
   /** Files that are known to exist, because a call read or changed them. */
   readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
 
-  /** Whether the call was seen at all, open or finished. */
+  /** Whether the call has been seen, open or finished. */
   knows(call_id: string): boolean {
     return this.open.has(call_id) || this.done.has(call_id);
   }
 
-  /** `shown`: the name the CLI shows people; null where the channel has none. */
+  /** `shown`: the display name; null if the channel has none. */
   request(call_id: string, native_tool: string, input: unknown, shown: string | null = null): void {
     const fields = FILE_TOOLS.has(native_tool) ? nativeOf(input) : null;
     const path = textOf(fields?.file_path);
@@ -84,7 +84,7 @@ export class Calls extends Writer {
     this.to.put('file_changed', { path, operation, call_id, source: 'tool', diff, size }, at_ms);
   }
 
-  /** stdout does not say whether a written file was there before: it was when a call had to do with it. */
+  /** stdout does not show whether a written file existed. It did if an earlier call used it. */
   #operationOf(call: OpenCall, path: string, detail: Open | null): FileOperation {
     if (typeof detail?.isNewFile === 'boolean') return detail.isNewFile ? 'created' : 'modified';
     const fresh = call.makes || (call.tool === WRITE && !this.#existing.has(path));
@@ -100,19 +100,19 @@ export function isRefusal(text: string | null): boolean {
 
 const OK: CallEnd = { status: 'ok', exit_code: null };
 const CANCELLED = 'Command cancelled by user.';
-/** A command that the tool itself will not run: a success by its status. */
+/** A command that the tool itself refuses to run. Its status is success. */
 const BLOCKED = 'Blocked: command substitution detected in shell command.';
-const TOLD_BLOCKED = 'Command injection detected: command substitution syntax ';
+const BLOCKED_FOR_MODEL = 'Command injection detected: command substitution syntax ';
 const TIMED_OUT = 'Command was automatically cancelled because it exceeded the timeout';
 const SHOWN_CODE = /^Command exited with code: (\d{1,9})$/;
 const SHOWN_SIGNAL = /^Command terminated by signal: [^\t-\r ]+$/;
 
-/** What people are shown of a command that did not fail to run: the code is there only where it printed nothing. */
+/** The end of a command from the text shown to people. The exit code is shown only if the command printed nothing. */
 export function shownEnd(tool: string | null, shown: string | null): CallEnd {
   if (tool !== SHELL || shown === null) return OK;
   if (shown === BLOCKED) return { status: 'denied', exit_code: null };
   const [first = '', , kept] = headOf(shown, 512).split('\n', 3);
-  // What it had printed stands below; without that line the words are the command's own.
+  // The command's earlier output follows this line. Without the line the text is the command's own output.
   if (first === shown || kept === 'Output before cancellation:') {
     if (first === CANCELLED) return { status: 'cancelled', exit_code: null };
     if (first.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
@@ -122,7 +122,7 @@ export function shownEnd(tool: string | null, shown: string | null): CallEnd {
   return code === undefined ? OK : coded(Number(code));
 }
 
-/** The lines that the CLI puts behind a command's output for the model; a line counts whole, up to its last blank. */
+/** The lines that the CLI appends to a command's output for the model. Each counts as a whole. */
 const TAIL =
   /\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n])(?:\n(?:Exit Code|Signal|Background PIDs|Process Group PGID): [^\n]*(?![^\n]))*(?:\n<\/untrusted_context>)?[\t-\r ]*$/;
 const TAIL_CHARS = 4096;
@@ -131,22 +131,22 @@ const SIGNAL_LINE = /(?:^|[\r\n])Signal: (?!\(none\)|0(?![^\r\n]))[^\t-\r ]+(?![
 const WRAPPER = '<untrusted_context>\n';
 const WRAPPER_END = '\n</untrusted_context>';
 
-/** What hooks add stands behind the tool's own text. */
-function withoutHooks(told: string): string {
-  const end = told.startsWith(WRAPPER) ? told.lastIndexOf(WRAPPER_END) : -1;
-  return end < 0 ? told : told.slice(0, end + WRAPPER_END.length);
+/** Removes text added by hooks after the tool's own text. */
+function withoutHooks(text: string): string {
+  const end = text.startsWith(WRAPPER) ? text.lastIndexOf(WRAPPER_END) : -1;
+  return end < 0 ? text : text.slice(0, end + WRAPPER_END.length);
 }
 
-/** What the model is told of a command: the code, unless it is 0. */
-export function toldEnd(tool: string | null, told: string | null): CallEnd {
-  if (tool !== SHELL || told === null) return OK;
-  if (told.startsWith(TOLD_BLOCKED)) return { status: 'denied', exit_code: null };
-  const body = told.startsWith(WRAPPER) ? told.slice(WRAPPER.length) : told;
+/** The end of a command from the text sent to the model, which has the exit code unless it is 0. */
+export function reportedEnd(tool: string | null, text: string | null): CallEnd {
+  if (tool !== SHELL || text === null) return OK;
+  if (text.startsWith(BLOCKED_FOR_MODEL)) return { status: 'denied', exit_code: null };
+  const body = text.startsWith(WRAPPER) ? text.slice(WRAPPER.length) : text;
   if (body.startsWith(TIMED_OUT)) return { status: 'timeout', exit_code: null };
   if (body.startsWith('Command was cancelled by user before it could complete')) {
     return { status: 'cancelled', exit_code: null };
   }
-  const tail = TAIL.exec(tailOf(withoutHooks(told), TAIL_CHARS))?.[0] ?? '';
+  const tail = TAIL.exec(tailOf(withoutHooks(text), TAIL_CHARS))?.[0] ?? '';
   const code = CODE_LINE.exec(tail)?.[1];
   if (code !== undefined) return coded(Number(code));
   return SIGNAL_LINE.test(tail) ? { status: 'error', exit_code: null } : OK;

@@ -23,7 +23,7 @@ import { gemini } from './index.ts';
 const testdata = join(import.meta.dirname, 'testdata');
 const ID = '11111111-2222-4333-8444-555555555555';
 
-/** The main file of a recording: sub-agents lie one folder deeper. */
+/** The main file of a recording. Sub-agents are one folder deeper. */
 function sessionFile(session_dir: string): string | null {
   if (!existsSync(session_dir)) return null;
   const names = readdirSync(session_dir, { recursive: true, encoding: 'utf8' });
@@ -120,7 +120,7 @@ describe('stdout', () => {
     ]);
   });
 
-  test('a message that comes whole is said once', () => {
+  test('a complete message is recorded once', () => {
     const whole = stdout(init, said('all', { delta: false }), ended());
     const repeated = stdout(init, said('al'), said('l'), said('all', { delta: false }), ended());
     expect([outcomeOf(whole).message, outcomeOf(repeated).message]).toEqual(['all', 'all']);
@@ -162,7 +162,7 @@ describe('stdout', () => {
     expect(outcomeOf(events).artifacts).toEqual([]);
   });
 
-  verifies('AG-9', 'a silent command shows its code, its end by a signal or the time limit', () => {
+  verifies('AG-9', 'a command without output shows its exit code, signal or timeout', () => {
     const shows = (output: string, more: Fields = {}) =>
       calls(
         stdout(
@@ -200,17 +200,13 @@ describe('stdout', () => {
     ]);
   });
 
-  verifies(
-    'AG-3',
-    'a result whose request was lost is a call all the same, and counted once',
-    () => {
-      const events = stdout(init, answered('mcp_toy_add__1'), answered('mcp_toy_add__1'), ended());
-      expect(calls(events)).toEqual([['mcp_toy_add__1', 'mcp__toy__add', 'ok', null]]);
-      expect(problems(events)).toEqual([
-        'duplicate_result a second result for mcp__toy__add mcp_toy_add__1',
-      ]);
-    },
-  );
+  verifies('AG-3', 'a result with a lost request is still a call, and counted once', () => {
+    const events = stdout(init, answered('mcp_toy_add__1'), answered('mcp_toy_add__1'), ended());
+    expect(calls(events)).toEqual([['mcp_toy_add__1', 'mcp__toy__add', 'ok', null]]);
+    expect(problems(events)).toEqual([
+      'duplicate_result a second result for mcp__toy__add mcp_toy_add__1',
+    ]);
+  });
 
   verifies('AG-6', 'server and tool of an MCP call are cut where the CLI cuts them', () => {
     const names = ['mcp_srv_a_b', 'mcp_srv', 'mcp_srv_', 'mcp__x'].map(
@@ -219,7 +215,7 @@ describe('stdout', () => {
     expect(names).toEqual(['mcp__srv__a_b', 'mcp_srv', 'mcp_srv_', 'mcp__x']);
   });
 
-  test('a written file is new unless a call had to do with it before', () => {
+  test('a written file is new unless an earlier call used it', () => {
     const write = (id: string, file_path: string) => [
       use(id, 'write_file', { file_path, content: 'new' }),
       answered(id),
@@ -247,21 +243,21 @@ describe('stdout', () => {
     const error = (type: string, message: string) =>
       ended({ status: 'error', error: { type, message } });
     const quota = '[API Error: {"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]';
-    const told = (message: string, severity = 'error') => ({ type: 'error', severity, message });
+    const printed = (message: string, severity = 'error') => ({ type: 'error', severity, message });
     const invalid = 'Invalid stream: The model returned an empty response or malformed tool call.';
     const empty = 'The model returned an empty response with no text or thoughts. This may be …';
     const blocked = 'The model response was blocked due to safety settings.';
     expect([
       end(stdout(init, ended())),
-      end(stdout(init, told('Loop detected, stopping execution', 'warning'), ended())),
+      end(stdout(init, printed('Loop detected, stopping execution', 'warning'), ended())),
       end(stdout(init, error('unknown', quota))),
       end(stdout(init, error('FatalTurnLimitedError', 'Reached max session turns'))),
       end(stdout(init, error('FatalCancellationError', 'Operation cancelled.'))),
       end(stdout(init, error('no_space_left', 'disk full'))),
-      end(stdout(init, told(invalid), ended({ status: 'error' }))),
-      end(stdout(init, told(empty), ended({ status: 'error' }))),
-      end(stdout(init, told(blocked), ended({ status: 'error' }))),
-      end(stdout(init, told('Maximum session turns exceeded'), ended())),
+      end(stdout(init, printed(invalid), ended({ status: 'error' }))),
+      end(stdout(init, printed(empty), ended({ status: 'error' }))),
+      end(stdout(init, printed(blocked), ended({ status: 'error' }))),
+      end(stdout(init, printed('Maximum session turns exceeded'), ended())),
       end(stdout(init, ended({ status: 'error' }))),
     ]).toEqual([
       ['ok', 0, null],
@@ -286,7 +282,7 @@ describe('stdout', () => {
     });
   });
 
-  verifies('AG-10', 'input leaves out what came from the cache, in earlier spellings too', () => {
+  verifies('AG-10', 'input excludes cached tokens, in earlier spellings too', () => {
     const tokens = (given: unknown) =>
       outcomeOf(stdout(init, ended({ stats: given }))).metrics.tokens;
     const rest = { cache_write: null, reasoning: null };
@@ -295,7 +291,7 @@ describe('stdout', () => {
     expect(tokens({ input_tokens: 9 })).toMatchObject({ input: 9, output: null });
   });
 
-  verifies('AG-2', 'records that lack what they need are problems', () => {
+  verifies('AG-2', 'records without required fields are problems', () => {
     const events = stdout(
       init,
       { type: 'message', role: 'robot', content: 'x' },
@@ -313,7 +309,7 @@ describe('stdout', () => {
       'bad_record tool_result without tool_id',
       'bad_record error without message',
       'bad_record no type',
-      'bad_record record is no object',
+      'bad_record record is not an object',
       'unknown_record news',
     ]);
   });
@@ -331,7 +327,7 @@ const asked = (id: string, second: number, text: string): Fields => ({
   type: 'user',
   content: [{ text }],
 });
-const told = (id: string, second: number, more: Fields = {}): Fields => ({
+const reply = (id: string, second: number, more: Fields = {}): Fields => ({
   id,
   timestamp: at(second),
   type: 'gemini',
@@ -350,7 +346,7 @@ const item = (id: string, name: string, more: Fields = {}): Fields => ({
   args: {},
   status: 'success',
   timestamp: at(5),
-  result: [answer(id, name, { output: 'told' })],
+  result: [answer(id, name, { output: 'answer' })],
   resultDisplay: 'shown',
   displayName: name,
   ...more,
@@ -363,8 +359,8 @@ const shell = (output: string, more: Fields = {}): Fields =>
   });
 
 describe('session files', () => {
-  verifies('AG-3', 'a message that is appended again tells only what is new', () => {
-    const first = told('m', 2, { content: 'Hm.', thoughts: [{ subject: 'A', description: 'b' }] });
+  verifies('AG-3', 'a message that is appended again reports only new facts', () => {
+    const first = reply('m', 2, { content: 'Hm.', thoughts: [{ subject: 'A', description: 'b' }] });
     const events = filed(
       header(),
       asked('u', 1, 'go'),
@@ -387,18 +383,18 @@ describe('session files', () => {
     expect(problems(events)).toEqual(['no_end_record the stream has no end record']);
   });
 
-  test('a text that changes replaces what was told', () => {
+  test('a changed text replaces the earlier one', () => {
     const events = filed(
       header(),
-      told('m', 1, { content: 'a' }),
-      told('m', 1, { content: 'a b' }),
+      reply('m', 1, { content: 'a' }),
+      reply('m', 1, { content: 'a b' }),
     );
     expect([outcomeOf(events).message, outcomeOf(events).metrics.steps]).toEqual(['a b', 1]);
   });
 
-  verifies('AG-9', 'the exit code is read from the last lines the model is told', () => {
+  verifies('AG-9', 'the exit code is read from the last lines sent to the model', () => {
     const code = (output: string, more: Fields = {}) =>
-      calls(filed(header(), told('m', 1, { toolCalls: [shell(output, more)] })))[0]?.slice(2);
+      calls(filed(header(), reply('m', 1, { toolCalls: [shell(output, more)] })))[0]?.slice(2);
     const wrapped = (text: string) => `<untrusted_context>\n${text}\n</untrusted_context>`;
     expect([
       code(wrapped('Output: a\nExit Code: 3\nProcess Group PGID: 7')),
@@ -429,12 +425,12 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-9', 'a refusal is known by its words, which stand in the answer', () => {
+  verifies('AG-9', 'a refusal is recognised by the text of the answer', () => {
     const refused = (error: string, status = 'error') =>
       calls(
         filed(
           header(),
-          told('m', 1, {
+          reply('m', 1, {
             toolCalls: [item('1', 'glob', { status, result: [answer('1', 'glob', { error })] })],
           }),
         ),
@@ -446,41 +442,41 @@ describe('session files', () => {
     ]).toEqual(['denied', 'denied', 'error']);
   });
 
-  verifies('AG-3', 'a call that only its answer tells of is a call, and not two', () => {
+  verifies('AG-3', 'a call with only an answer is one call', () => {
     const error = 'Tool "run_shell_command" was canceled by the user.';
     const said_no = answer('s', 'run_shell_command', { error });
     const records = [
       header(),
-      told('m', 1),
+      reply('m', 1),
       { ...asked('u', 2, ''), content: [said_no] },
       { ...asked('v', 3, ''), content: [said_no] },
     ];
     expect(calls(filed(...records))).toEqual([['s', 'Bash', 'denied', null]]);
-    const later = told('m', 1, { toolCalls: [shell('x')] });
+    const later = reply('m', 1, { toolCalls: [shell('x')] });
     expect(calls(filed(...records, later))).toEqual([['s', 'Bash', 'denied', null]]);
   });
 
   verifies(
     'AG-3',
-    'an id in another turn of the model is another call; told again it is not',
+    'an id in another turn of the model is another call; a repeated one is not',
     () => {
-      const first = told('m', 1, { toolCalls: [item('1', 'glob')] });
-      const another = told('n', 2, { toolCalls: [item('1', 'glob')] });
+      const first = reply('m', 1, { toolCalls: [item('1', 'glob')] });
+      const another = reply('n', 2, { toolCalls: [item('1', 'glob')] });
       const { tokens: _, ...companion } = another;
       expect(calls(filed(header(), first, another))).toHaveLength(2);
       expect(calls(filed(header(), first, companion))).toHaveLength(1);
     },
   );
 
-  verifies('AG-6', 'the shown name tells the server of an MCP call', () => {
+  verifies('AG-6', 'the display name identifies the server of an MCP call', () => {
     const displayName = 'b_c (my_srv MCP Server)';
     const toolCalls = [item('1', 'mcp_my_srv_b_c', { displayName })];
-    const events = filed(header(), told('m', 1, { toolCalls }));
+    const events = filed(header(), reply('m', 1, { toolCalls }));
     expect(calls(events)[0]?.[1]).toBe('mcp__my_srv__b_c');
   });
 
-  verifies('AG-11', 'a rolled back prompt does not end well, though a text stands last', () => {
-    const done = told('m', 2, { content: 'Done.' });
+  verifies('AG-11', 'a rolled back prompt does not end well, though a text is last', () => {
+    const done = reply('m', 2, { content: 'Done.' });
     const restated = { $set: { messages: [asked('u', 1, 'go'), done] } };
     const one = [header(), asked('u', 1, 'go'), done];
     expect(outcomeOf(filed(...one)).exit_reason).toBe('ok');
@@ -491,15 +487,15 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-3', 'a patch tells what was never appended, but no summary', () => {
+  verifies('AG-3', 'a patch yields messages that were never appended, but no summary', () => {
     const summary = { id: 's', timestamp: at(1), type: 'gemini', content: [{ text: 'Got it.' }] };
-    const old = told('m', 1, { toolCalls: [item('1', 'glob')] });
+    const old = reply('m', 1, { toolCalls: [item('1', 'glob')] });
     const events = filed(header(), { $set: { messages: [summary, old] } }, old);
     expect([calls(events).length, outcomeOf(events).metrics.steps]).toEqual([1, 1]);
     expect(outcomeOf(events).message).toBe('');
   });
 
-  verifies('AG-2', 'patches, records and types of the future are problems; notices are not', () => {
+  verifies('AG-2', 'unknown patches, records and types are problems; notices are not', () => {
     const events = filed(
       header(),
       { $set: { colour: 'red' } },
@@ -510,8 +506,8 @@ describe('session files', () => {
       { $rewindTo: 'x' },
       { what: 1 },
       [],
-      told('m', 1, { toolCalls: [{}, 5] }),
-      told('n', 2, { content: 'ok' }),
+      reply('m', 1, { toolCalls: [{}, 5] }),
+      reply('n', 2, { content: 'ok' }),
     );
     expect(problems(events)).toEqual([
       'unknown_record $set/colour',
@@ -519,7 +515,7 @@ describe('session files', () => {
       'bad_record $set message without id',
       'unknown_record robot',
       'bad_record no type',
-      'bad_record record is no object',
+      'bad_record record is not an object',
       'bad_record tool call without id or name',
       'bad_record tool call without id or name',
     ]);
@@ -529,8 +525,8 @@ describe('session files', () => {
     ]);
   });
 
-  /** What the file tells from a time on, beside a stream or alone. */
-  function toldBy(bytes: Buffer, options: SessionDecoderOptions): Event[] {
+  /** Events of the file from a time on, beside a stream or alone. */
+  function readBack(bytes: Buffer, options: SessionDecoderOptions): Event[] {
     const pipeline = new Pipeline({
       agent: gemini,
       primary: 'session',
@@ -545,15 +541,15 @@ describe('session files', () => {
     ];
   }
 
-  verifies(['AG-10', 'AG-16'], 'of a resumed session only this run counts', () => {
+  verifies(['AG-10', 'AG-16'], 'only this run of a resumed session counts', () => {
     const bytes = readFileSync(sessionFile(join(testdata, 'resume', 'session'))!);
     const truths = JSON.parse(readFileSync(join(testdata, 'resume', 'truth.json'), 'utf8'));
     const run = truths.session_runs[1] as Truth;
     const since_ms = Date.parse('2026-11-15T01:24:15.000Z');
-    expect(wrongFacts(run, outcomeOf(toldBy(bytes, { since_ms })))).toEqual([]);
-    // stdout tells how a live run ended, and with that its tokens.
+    expect(wrongFacts(run, outcomeOf(readBack(bytes, { since_ms })))).toEqual([]);
+    // stdout reports the end of a live run, and with it the tokens.
     const unsaid = { usage: null, ok: null, exit_reason: null, terminal_evidence: null };
-    const events = toldBy(bytes, { since_ms, stream_usage: true });
+    const events = readBack(bytes, { since_ms, stream_usage: true });
     expect(wrongFacts({ ...run, ...unsaid }, outcomeOf(events))).toEqual([]);
     expect(kindsOf(events, 'agent_ended')).toEqual([]);
     expect(kindsOf(events, 'usage_reported')).toEqual([]);
@@ -561,14 +557,14 @@ describe('session files', () => {
 
   verifies(
     ['AG-10', 'AG-16'],
-    'an interrupted run has the tokens of its file, also where text stands before the call that was cut off',
+    'an interrupted run has the tokens of its file, even if text precedes the interrupted call',
     () => {
       const path = sessionFile(join(testdata, 'interrupted-tool', 'session'))!;
       const silent = readFileSync(path, 'utf8');
       const spoken = silent.replace('"content":"","thoughts"', '"content":"I run it.","thoughts"');
       expect(spoken).not.toBe(silent);
       for (const text of [silent, spoken]) {
-        const events = toldBy(Buffer.from(text), { since_ms: 0, stream_usage: false });
+        const events = readBack(Buffer.from(text), { since_ms: 0, stream_usage: false });
         expect(kindsOf(events, 'agent_ended')).toEqual([]);
         expect(kindsOf(events, 'usage_reported').map(({ data }) => data.usage)).toEqual([
           { input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 },
@@ -577,7 +573,7 @@ describe('session files', () => {
     },
   );
 
-  verifies(['AG-10', 'AG-16'], 'tokens are filled in where the stream was cut', async () => {
+  verifies(['AG-10', 'AG-16'], 'tokens are filled in if the stream was cut', async () => {
     const [stream, file] = recordingsIn(testdata, { sessionFile }).filter(
       ({ scenario }) => scenario === 'interrupted-tool',
     );
@@ -591,7 +587,7 @@ describe('session files', () => {
   });
 });
 
-describe('where sessions lie', () => {
+describe('location of sessions', () => {
   const chats = join('.gemini', 'tmp', 'project', 'chats');
   const inHome = async (use_home: (home: string) => Promise<void>) => {
     const home = await mkdtemp(join(tmpdir(), 'tacho-gemini-'));
@@ -603,7 +599,7 @@ describe('where sessions lie', () => {
     }
   };
 
-  verifies('AG-15', 'a session is found by its whole id, in the home the CLI is told', () =>
+  verifies('AG-15', 'a session is found by its whole id, in the configured home', () =>
     inHome(async (home) => {
       const name = (id: string) => join(home, chats, `session-2026-01-01T00-00-${id}.jsonl`);
       const other = { ...header(), sessionId: `${ID.slice(0, 8)}-other` };
@@ -636,14 +632,14 @@ describe('where sessions lie', () => {
     }),
   );
 
-  verifies('AG-12', 'a sub-agent whose call is not known says nothing for the root agent', () => {
+  verifies('AG-12', 'text of a sub-agent with an unknown call does not belong to the run', () => {
     const decoder = gemini.session!.decoder();
     const drafts: Parameters<typeof decoder.record>[1] = [];
     const part = { path: 'child', parent_call_id: null };
     decoder.record({ ...header(), kind: 'subagent' }, drafts, part);
     decoder.record(asked('u', 1, 'go'), drafts, part);
     const toolCalls = [item('1', 'glob')];
-    decoder.record(told('m', 2, { content: 'child', toolCalls }), drafts, part);
+    decoder.record(reply('m', 2, { content: 'child', toolCalls }), drafts, part);
     decoder.end(drafts);
     expect(drafts.map(({ kind }) => kind)).toEqual(['call_requested', 'call_finished']);
   });
@@ -661,7 +657,7 @@ describe('launch', () => {
     self: { node: 'node', entry: 'tacho' },
   };
 
-  verifies('AG-18', 'the prompt goes through stdin as it is, and options become flags', () => {
+  verifies('AG-18', 'the prompt is passed on stdin unchanged, and options become flags', () => {
     const prompt = request.prompt;
     expect(gemini.launch(request)).toEqual({
       command: 'gemini',

@@ -1,4 +1,4 @@
-/** How the CLI is started. Pure. The prompt goes through stdin, which alone is the whole prompt: any length, no quoting. */
+/** The command line of the CLI. Pure. The whole prompt is passed on stdin: any length, no quoting. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
 

@@ -1,8 +1,8 @@
-/** What the session file says of a call's end (`toolCalls[]`, or the answer sent to the model) and of a message's cost. */
+/** Results of calls in the session file (`toolCalls[]`, or the answer sent to the model), and tokens of messages. */
 import type { CallEnd } from '../kit/drafts.ts';
 import { type Inside, idOf, listOf, nativeOf, textOf, timeOf, tokensOf } from '../kit/native.ts';
 import { type Spent, spent, without } from '../kit/usage.ts';
-import { isRefusal, type Result, toldEnd } from './calls.ts';
+import { isRefusal, type Result, reportedEnd } from './calls.ts';
 import type { Session } from './generated/native.ts';
 
 export type Item = Inside<Session['gemini']['toolCalls']>;
@@ -15,7 +15,7 @@ function saidIn(response: Answer | null) {
   return { error: textOf(body?.error), output: textOf(body?.output) };
 }
 
-/** The call's own answer among the parts: the CLI may keep those of its whole batch there. */
+/** The call's own answer among the parts: the CLI may store the answers of the whole batch there. */
 function ownAnswer(parts: Item['result'], call_id: string): Said {
   let first: Answer | null = null;
   for (const part of listOf(parts)) {
@@ -27,27 +27,27 @@ function ownAnswer(parts: Item['result'], call_id: string): Said {
   return saidIn(first);
 }
 
-/** By the words of `status`; null while the call goes on. */
+/** From the value of `status`; null while the call continues. */
 function endOf(status: unknown, tool: string, answer: Said, shown: string | null): CallEnd | null {
-  if (status === 'success') return toldEnd(tool, answer.output);
+  if (status === 'success') return reportedEnd(tool, answer.output);
   if (status !== 'error' && status !== 'cancelled') return null;
   if (isRefusal(answer.error) || isRefusal(shown)) return { status: 'denied', exit_code: null };
-  return { status, exit_code: toldEnd(tool, answer.output ?? answer.error).exit_code };
+  return { status, exit_code: reportedEnd(tool, answer.output ?? answer.error).exit_code };
 }
 
-/** The result in a `toolCalls[]` item; null while the call goes on. */
+/** The result in a `toolCalls[]` item; null while the call continues. */
 export function resultOfItem(item: Item, call_id: string, native_tool: string): Result | null {
   const shown = textOf(item.resultDisplay);
   const answer = ownAnswer(item.result, call_id);
   const end = endOf(item.status, native_tool, answer, shown);
   if (end === null) return null;
-  // What people are shown is what stdout has; some tools show nothing.
+  // stdout has the text shown to people; some tools show none.
   const output = shown || (answer.output ?? answer.error ?? shown);
   const detail = nativeOf(item.resultDisplay);
   return { call_id, at_ms: timeOf(item), ...end, output, detail };
 }
 
-/** The result in a `functionResponse` part, for calls that stand in no `toolCalls`. */
+/** The result in a `functionResponse` part, for calls that are in no `toolCalls`. */
 export function resultOfAnswer(response: Answer, at_ms: number | undefined): Result | null {
   const call_id = idOf(response.id);
   if (call_id === null) return null;
@@ -58,7 +58,7 @@ export function resultOfAnswer(response: Answer, at_ms: number | undefined): Res
   return { call_id, at_ms, ...end, output: answer.output ?? answer.error, detail: null };
 }
 
-/** `tokens` of a message: its input counts what came from the cache, ours does not. */
+/** `tokens` of a message. Its input includes cached tokens; tacho's does not. */
 export function ofTokens(tokens: Inside<Session['gemini']['tokens']>): Spent {
   const cache_read = tokensOf(tokens.cached);
   const input = without(tokensOf(tokens.input), cache_read);

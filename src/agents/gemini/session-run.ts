@@ -1,4 +1,4 @@
-/** What the records of a session file mean; they restate each other, and each fact is reported once. */
+/** Reads the records of a session file. Records repeat each other; each fact is reported once. */
 
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -20,26 +20,26 @@ import {
 
 type Message = Session['gemini'];
 
-/** What a message has given already. */
+/** Facts of a message that were already reported. */
 interface Seen {
   text: string;
   thoughts: number;
   tokens: Spent | null;
-  /** How often its text changed after it was reported. */
+  /** Number of changes to the text after it was first reported. */
   changes: number;
 }
 
-/** Who speaks in a file: the root agent, or a sub-agent. */
+/** The speaker in a file: the root agent or a sub-agent. */
 interface Voice {
   root: boolean;
-  /** The model's turn has begun and nothing has answered it yet. */
+  /** The model's turn has begun and has no answer yet. */
   turn_open: boolean;
-  /** Ends of calls; the records of their sub-agents are still to come. */
+  /** Results of calls held back until the records of their sub-agents have been read. */
   held: Result[];
 }
 
 const CONTEXT = '<session_context>';
-/** Keys of `$set`. Only `messages` holds anything a recording shows. */
+/** Keys of `$set`. Only `messages` has anything to record. */
 const PATCHED = wordSet(
   'directories kind lastUpdated memoryScratchpad messages projectHash sessionId startTime summary',
 );
@@ -53,14 +53,14 @@ export class SessionRun extends Writer {
   readonly #voices = new Map<string, Voice>();
   #voice: Voice = { root: true, turn_open: false, held: [] };
   readonly #seen = new RecentMap<string, Seen>(LIMITS.settled_calls_max);
-  /** Calls by message and id: an id that comes again in another message of the model is another call. */
+  /** Calls by message and id. The same id in another message of the model is another call. */
   readonly #called = new RecentSet<string>(LIMITS.settled_calls_max);
-  /** Calls of which there is an answer and no request. */
+  /** Calls with an answer but no request. */
   readonly #answered = new RecentSet<string>(LIMITS.open_calls_max);
-  /** Messages were forgotten: which ones are new cannot be known any more. */
+  /** Some messages were evicted, so new messages can no longer be recognised. */
   #forgot = false;
   #spent = spent();
-  /** The last message is a text that asks for nothing. */
+  /** The last message is a text without calls. */
   #ended = false;
   #session_id: string | null = null;
 
@@ -73,13 +73,13 @@ export class SessionRun extends Writer {
   end(): void {
     for (const voice of this.#voices.values()) this.#release(voice);
     if (this.#session_id !== null) this.to.introduce({ session_id: this.#session_id });
-    // The stream's figures hold those of requests that no file has.
+    // The stream's figures include requests that no file has.
     if (this.#stream_usage !== true && !isEmpty(this.#spent)) this.to.usage('total', this.#spent);
-    // A live run that ended well has said so on stdout; a text at the end is no better evidence than that.
+    // stdout reports the end of a live run; a text at the end of the file is no better evidence.
     if (this.#ended && this.#stream_usage === null) this.to.ended(OK, 'inferred');
   }
 
-  /** The records that follow are of this file. */
+  /** Sets the file of the records that follow. */
   listen(part: SessionPart | undefined): void {
     const file = part?.path ?? '';
     const parent = part?.parent_call_id ?? null;
@@ -93,7 +93,7 @@ export class SessionRun extends Writer {
     return this.to.at_ms !== undefined && this.to.at_ms < this.#since_ms;
   }
 
-  /** Every run of a session writes one. */
+  /** Each run of a session writes one header. */
   header(record: Session['session'], several: boolean): void {
     const voice = this.#voice;
     if (several && record.kind === 'subagent') voice.root = false;
@@ -120,7 +120,7 @@ export class SessionRun extends Writer {
       if (message === null || id === null) {
         this.to.bad('$set message without id');
       } else if (typeof message.model === 'string' && !this.#seen.has(id) && !this.#forgot) {
-        // Only what the model itself said carries its name; the rest replaces what was compressed.
+        // Only the model's own messages name the model; the others replace compressed ones.
         this.to.at_ms = timeOf(message);
         this.message(message);
       }
@@ -146,7 +146,7 @@ export class SessionRun extends Writer {
       if (!this.#earlier && this.#voice.root) this.#openTurn(record, id);
     }
     if (this.#earlier) {
-      // Known from now on, so that a restatement reports nothing again.
+      // Remembered, so that a repetition reports nothing again.
       for (const item of items) {
         const call_id = idOf(nativeOf(item)?.id);
         if (call_id === null) continue;
@@ -162,7 +162,7 @@ export class SessionRun extends Writer {
     this.#ended = items.length === 0 && !isBlank(contentText(record.content));
   }
 
-  /** Calls may be in a message of their own, which has no tokens: the turn is that of the message before. */
+  /** Calls may be in a separate message without tokens: the turn is then that of the previous message. */
   #openTurn(record: Message, id: string): void {
     this.to.introduce({ session_id: this.#session_id, model: textOf(record.model) });
     const companion = !isNative(record.tokens) && listOf(record.toolCalls).length > 0;
@@ -179,13 +179,13 @@ export class SessionRun extends Writer {
     state.thoughts = Math.max(state.thoughts, thoughts.length);
     const text = contentText(record.content);
     if (text === '' || text === state.text) return;
-    // Under another id, so that the text replaces the earlier one instead of following it.
+    // Under another id, so that the text replaces the earlier one instead of being appended.
     const message_id = state.text === '' ? id : `${id}~${++state.changes}`;
     state.text = text;
     this.to.message('assistant', text, { message_id });
   }
 
-  /** Of a message that is written again the later figures count. A session's own figures are those of its root agent. */
+  /** The later figures of a rewritten message count. A session's own figures are those of its root agent. */
   #spend(tokens: Inside<Message['tokens']> | null, state: Seen): void {
     if (tokens === null || (!this.#voice.root && this.#stream_usage === null)) return;
     this.#spent = minus(this.#spent, state.tokens);
@@ -193,7 +193,7 @@ export class SessionRun extends Writer {
     add(this.#spent, state.tokens);
   }
 
-  /** `own`: the message is a turn of the model, not one that was made to hold its calls. */
+  /** `own`: the message is a turn of the model, not one created to hold its calls. */
   #call(item: Item | null, message_id: string, own: boolean): void {
     const call = this.to.callIn(item?.id, item?.name, 'tool call without id or name');
     if (item === null || call === null) return;
@@ -212,7 +212,7 @@ export class SessionRun extends Writer {
     else this.#calls.finish(result);
   }
 
-  /** The call of a sub-agent is written when it has ended, but with the time at which it began. */
+  /** A sub-agent's call is written when it has ended, but with its start time. */
   #release(voice: Voice): void {
     for (const result of voice.held) {
       if (this.#calls.open.has(result.call_id)) this.#calls.finish(result);
@@ -239,7 +239,7 @@ export class SessionRun extends Writer {
     this.to.message('user', text, { message_id: textOf(record.id), synthetic });
   }
 
-  /** A call that was refused while a person was asked is in no message: there is only its answer. */
+  /** A call refused by a person is in no message: only its answer is recorded. */
   #answer(response: Answer): void {
     const result = resultOfAnswer(response, this.to.at_ms);
     if (result === null) return;
@@ -255,7 +255,7 @@ export class SessionRun extends Writer {
   }
 }
 
-/** Text of a message's content: a string, or the text of its parts, which follow each other without a break. */
+/** Text of a message's content: a string, or the text of its parts, joined without separators. */
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   let text = '';

@@ -1,8 +1,9 @@
 /**
- * Session files: `<home>/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in a folder named after the session.
- * A log of messages that are appended again, whole, whenever something is added to them, and of patches. `$set.messages`
- * replaces what the model is shown (a resumed session, a compressed or a rolled back one): it restates and never says what
- * happened. A file's name holds only the beginning of its session's id. There is no end record: how the run ended is inferred from its last messages.
+ * Session files: `<home>/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in a folder named after
+ * the session. The file is a log of messages and patches. A message is appended again, whole, whenever something is
+ * added to it. `$set.messages` replaces the model's context (a resumed, compressed or rolled back session): it
+ * repeats messages and never reports events. A file name holds only the beginning of the session id. There is no end
+ * record: the end is inferred from the last messages.
  */
 import { basename, dirname, join } from 'node:path';
 import { namesIn, openFile } from '../../lib/folders.ts';
@@ -18,18 +19,18 @@ import { SessionRun } from './session-run.ts';
 
 const SESSION_ID = /^[0-9a-zA-Z_-]{8,128}$/;
 const SUB_AGENT = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
-/** The first line holds ids and times only. */
+/** The first line holds only ids and times. */
 const HEADER_BYTES = 64 * 1024;
 const AGENT_ID = Buffer.from('"agentId"');
 
-/** The whole id of the session in a file; null where it cannot be read. */
+/** The whole session id in a file; null if it cannot be read. */
 async function sessionIdIn(path: string, unreadable?: Unreadable): Promise<string | null> {
   const [header = ''] = headOf(path, HEADER_BYTES, unreadable).split('\n', 1);
   const id = idOf(parsedOf(header)?.sessionId);
   return id !== null && SESSION_ID.test(id) ? id : null;
 }
 
-/** Sub-agents by the call that started them: written into the call when it has ended. */
+/** Sub-agents and the calls that started them. A call names its sub-agent once it has ended. */
 async function agentCalls(path: string): Promise<Map<string, string>> {
   const calls = new Map<string, string>();
   const lines = createLines({
@@ -51,12 +52,12 @@ async function agentCalls(path: string): Promise<Map<string, string>> {
     for await (const chunk of file?.createReadStream() ?? []) lines.push(chunk);
     lines.end();
   } catch {
-    // The sub-agents of what could not be read have no parents.
+    // Sub-agents of an unreadable file have no parents.
   }
   return calls;
 }
 
-/** Sub-agents of the session in `path`, whose files lie under `chats`, and theirs. */
+/** Sub-agents of the session in `path`, and their sub-agents. Their files are under `chats`. */
 async function subAgents(
   chats: string,
   path: string,
@@ -87,7 +88,7 @@ const find: SessionFiles['find'] = async ({ session_id, env, unreadable }) => {
   const ending = `-${session_id.slice(0, 8)}.jsonl`;
   let latest: string | null = null;
   for await (const { path } of pathsIn(projectsOf(env), MAIN, unreadable)) {
-    // The time of the session's first run is in the name, before the id's beginning.
+    // The name contains the time of the session's first run, followed by the beginning of the id.
     if (!path.endsWith(ending) || (latest !== null && basename(path) < basename(latest))) continue;
     if ((await sessionIdIn(path, unreadable)) === session_id) latest = path;
   }
@@ -109,7 +110,7 @@ function timeOf({ timestamp, startTime, $set }: Open): number | undefined {
   return momentOf(timestamp ?? startTime ?? nativeOf($set)?.lastUpdated);
 }
 
-/** Lines without a type: a patch of the file, its first line, a step back. */
+/** Lines without a type: a patch of the file, its first line, or a rewind. */
 function kindOf(record: Open): string | null {
   if (nativeOf(record.$set)) return '$set';
   if (typeof record.$rewindTo === 'string') return '$rewindTo';

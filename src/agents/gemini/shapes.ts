@@ -1,8 +1,8 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 
-/** Records of the session file without a type: what changed in it, and its first line. */
+/** Session records without a type: patches, and the first line. */
 function kindOf(value: Readonly<Record<string, unknown>>): string {
   if (typeof value.type === 'string') return value.type;
   if (value.$set !== undefined) return '$set';
@@ -16,9 +16,9 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     session: {
-      // A message is taken back.
+      // A message is withdrawn.
       $rewindTo: '$rewindTo?',
-      // A message of the model that a patch repeats has the same fields as in a line of its own.
+      // A model message repeated by a patch has the same fields as in its own line.
       $set: '$set{messages{model? thoughts?* tokens?* toolCalls?*}}',
       error: 'content?',
       info: 'content?',
@@ -27,7 +27,7 @@ export const shapes: RecordShapes = {
       gemini: `
         toolCalls{result{functionResponse{response{error? output?}}} resultDisplay{fileDiff? isNewFile?
         newContent?}}`,
-      // Parts that are thoughts are no text.
+      // Parts with thoughts are not text.
       user: 'content{thought? functionResponse{response{error? output?}}}',
     },
   },

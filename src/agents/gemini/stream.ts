@@ -1,4 +1,4 @@
-/** stdout: `--output-format stream-json`. Text comes in pieces without an id, calls by id, one end record. */
+/** stdout: `--output-format stream-json`. Text arrives in pieces without an id; calls have ids. One end record. */
 import { isLonger, jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { ExitReason } from '../../model/words.ts';
@@ -11,7 +11,7 @@ import { Calls, isRefusal, shownEnd } from './calls.ts';
 import type { Stdout } from './generated/native.ts';
 
 const REFUSED_TYPE = 'policy_violation';
-/** Classes of failures that the end record names. Others are `unknown` for what the API threw. */
+/** Failure classes that the end record names. Errors thrown by the API are `unknown`. */
 const ENDS: ReadonlyMap<string, ExitReason> = new Map([
   ['FatalTurnLimitedError', 'max_steps'],
   ['MaxSessionTurnsError', 'max_steps'],
@@ -22,9 +22,9 @@ const PROVIDER_ERRORS = wordSet(`
     ApiError BadRequestError ForbiddenError INVALID_STREAM InvalidStreamError ModelNotFoundError
     RetryableQuotaError TerminalQuotaError UnauthorizedError ValidationRequiredError _ApiError unknown
   `);
-/** Errors in a record of their own, before an end record that does not repeat them. */
+/** Errors in separate records, before an end record that does not repeat them. */
 const TURN_LIMIT = 'Maximum session turns exceeded';
-/** Beginnings of those that mean: the API's answer is no answer. */
+/** Beginnings of errors that mean that the API returned no usable answer. */
 const INVALID_STREAM = [
   'Invalid stream: ',
   'The model returned ',
@@ -52,12 +52,12 @@ export const stream = () =>
 
 class Turn extends Writer {
   readonly #calls = new Calls(this.to);
-  /** Pieces of the message that is being said. */
+  /** Pieces of the current message. */
   #said = '';
   #said_at: Time;
-  /** The model's turn has begun and nothing has answered it yet. */
+  /** The model's turn has begun and has no answer yet. */
   #open = false;
-  /** The last error that had a record of its own. */
+  /** The last error that had its own record. */
   #error: string | null = null;
 
   message(record: Stdout['message']): void {
@@ -74,7 +74,7 @@ class Turn extends Writer {
     }
   }
 
-  /** A message that is no piece is whole; it may repeat the pieces before it. */
+  /** A message that is not a piece is complete; it may repeat the pieces before it. */
   #say(text: string, piece: boolean): void {
     if (!piece && this.#said === text) {
       this.finishMessage(false);
@@ -119,7 +119,7 @@ class Turn extends Writer {
     this.#calls.finish({ call_id, at_ms: this.to.at_ms, ...end, output, detail: null });
   }
 
-  /** A result without a request: the id begins with the tool's name. */
+  /** For a result without a request: the id begins with the tool's name. */
   #requestOf(call_id: string): void {
     const cut = call_id.lastIndexOf('__');
     if (cut <= 0) return;
@@ -152,7 +152,7 @@ class Turn extends Writer {
   }
 }
 
-/** Its input counts what came from the cache, ours does not. Thoughts are in its total only, without a name. */
+/** Its input includes cached tokens; tacho's does not. Thoughts are counted only in the total. */
 function ofStats(value: Stdout['result']['stats']): Spent {
   const stats = nativeOf(value);
   const cache_read = tokensOf(stats?.cached);
@@ -160,7 +160,7 @@ function ofStats(value: Stdout['result']['stats']): Spent {
   return spent({ input, output: tokensOf(stats?.output_tokens), cache_read });
 }
 
-/** `error`: the last error that the stream gave in a record of its own. */
+/** `error`: the last error that had its own record. */
 function reasonOf(result: Stdout['result'], error: string | null): ExitReason {
   const type = textOf(nativeOf(result.error)?.type);
   if (type !== null && PROVIDER_ERRORS.has(type)) return 'provider_error';
@@ -171,7 +171,7 @@ function reasonOf(result: Stdout['result'], error: string | null): ExitReason {
   return invalid ? 'provider_error' : 'agent_error';
 }
 
-/** `[API Error: {"error":{"code":400,"status":"INVALID_ARGUMENT",…}}]`: the API's own body, where it is JSON. */
+/** `[API Error: {"error":{"code":400,"status":"INVALID_ARGUMENT",…}}]`: the API's own body, if it is JSON. */
 function bodyOf(message: string): Open | null {
   const from = message.indexOf('{');
   const to = message.lastIndexOf('}');
@@ -181,7 +181,7 @@ function bodyOf(message: string): Open | null {
   return nativeOf(body?.error) ?? body;
 }
 
-/** By the CLI's own words: everything that is no error is a success there, also what was cancelled, but not without an error. */
+/** On stdout everything that is not an error is a success, even a cancelled call. */
 function endOfCall(record: Stdout['tool_result'], tool: string | null): CallEnd {
   const error = nativeOf(record.error);
   const output = textOf(record.output);

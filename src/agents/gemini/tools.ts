@@ -1,4 +1,4 @@
-/** The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json), plus those of earlier versions. */
+/** The tool table. Names and fields as sent to the model (testdata/tools.json), and those of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
 import type { CallRequestedDraft } from '../../model/draft.ts';
 import { words } from '../kit/text.ts';
@@ -38,8 +38,8 @@ const PREFIX = 'mcp_';
 const SHOWN_END = ' MCP Server)';
 
 /**
- * Server and tool of `mcp_<server>_<tool>`. Only the session file's display name tells them apart for sure; without it
- * the name is cut where the CLI itself cuts it, at the first underscore.
+ * Server and tool of `mcp_<server>_<tool>`. Only the session file's display name separates them reliably. Without it,
+ * the name is cut where the CLI cuts it, at the first underscore.
  */
 export function mcpOf(native_tool: string, shown: string | null): McpName {
   if (!native_tool.startsWith(PREFIX)) return undefined;
@@ -50,7 +50,7 @@ export function mcpOf(native_tool: string, shown: string | null): McpName {
   return { server: native_tool.slice(PREFIX.length, cut), tool: native_tool.slice(cut + 1) };
 }
 
-/** `<tool> (<server> MCP Server)`, cut at the last bracket that leaves both a name. */
+/** `<tool> (<server> MCP Server)`, cut at the last bracket that leaves two non-empty names. */
 function shownOf(shown: string): McpName {
   if (!shown.endsWith(SHOWN_END)) return undefined;
   const names = shown.slice(0, -SHOWN_END.length);

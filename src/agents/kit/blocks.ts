@@ -1,4 +1,4 @@
-/** Blocks and pieces of messages in the form of a model API that several CLIs pass on (`stream-json`). */
+/** Message blocks and deltas in the format of a model API that several CLIs pass through (`stream-json`). */
 import { kindOf } from './decoder.ts';
 import type { Drafts, Said } from './drafts.ts';
 import { nativeOf, type Open, textOf } from './native.ts';
@@ -9,7 +9,7 @@ interface Piece {
   readonly thinking?: unknown;
 }
 
-/** Stream events by their own type, `stream_event/message_start`; other records by type and subtype. */
+/** Stream events by their inner type, as in `stream_event/message_start`; other records by type and subtype. */
 export function kindOfEvent(record: Open): string | null {
   if (record.type !== 'stream_event') return kindOf(record);
   return `stream_event/${textOf(nativeOf(record.event)?.type) ?? 'no type'}`;
@@ -17,7 +17,7 @@ export function kindOfEvent(record: Open): string | null {
 
 type Words = ReadonlySet<unknown>;
 
-/** A block of the model's message that is no call. */
+/** A block of the model's message, except calls. */
 export function putBlock(to: Drafts, block: Piece, said: Said, ignored: Words = new Set()): void {
   if (block.type === 'text' && typeof block.text === 'string') {
     to.message('assistant', block.text, said);
@@ -41,7 +41,7 @@ export function putDelta(to: Drafts, piece: Piece | null, said: Said, ignored: W
 const KNOWN: Words = new Set(['text', 'thinking']);
 const DELTAS: Words = new Set(['text_delta', 'thinking_delta']);
 
-/** A block that is not read: unknown, or of a known type without its text. */
+/** A block that cannot be read: of an unknown type, or of a known type without its text. */
 export function putUnknown(to: Drafts, place: string, type: unknown, known = KNOWN.has(type)) {
   const bad = known || typeof type !== 'string';
   to.problem(bad ? 'bad_record' : 'unknown_record', `${place}/${textOf(type) ?? 'no type'}`);

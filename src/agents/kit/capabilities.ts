@@ -1,4 +1,4 @@
-/** What of an agent is known live: everything, unless its folder says otherwise. */
+/** Default capabilities: everything is known live, unless the agent's folder says otherwise. */
 import { CAPABILITY_NAMES, type Capabilities } from '../../model/agent.ts';
 
 export const LIVE = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** A decoder made from a table: kind of record → what it means. Contract of `Decoder`: it never throws. */
+/** Builds a decoder from a table of record kinds. As `Decoder` requires, it never throws. */
 import type { Decoder, SessionPart } from '../../model/agent.ts';
 import type { Draft } from '../../model/draft.ts';
 import { Drafts, type Time } from './drafts.ts';
@@ -6,34 +6,34 @@ import { isNative, type Open, timeOf } from './native.ts';
 
 /** `R`: kind → type of its records, as generated from the recordings. */
 export interface Table<R> {
-  /** What each kind means; a row for `type` has those of its subtypes that have no row. Others are unknown records. */
+  /** Handlers by kind. A row for `type` also handles subtypes without their own row. Other kinds are unknown. */
   readonly records: {
     readonly [K in keyof R]?: (record: R[K], part: SessionPart | undefined) => void;
   };
-  /** Kinds that say nothing a recording needs, or nothing that others do not say. */
+  /** Kinds with nothing to record, or nothing that other records do not repeat. */
   readonly ignored?: readonly string[];
-  /** Kinds that say something to people. */
+  /** Kinds with a message for people. */
   readonly notices?: readonly string[];
   noticeText?(record: Open): string | null;
-  /** Default: `type/subtype`, or `type` alone. Null: the record has none. */
+  /** Default: `type/subtype`, or `type` alone. Null: the record has no kind. */
   kindOf?(record: Open): string | null;
   /** Default: `timestamp`. */
   timeOf?(record: Open): Time;
-  /** The records inside a value that is none: a list of records, a wrapper. Null: the value is a record. */
+  /** The records inside a value that is not a record itself: a list or a wrapper. Null: the value is a record. */
   inside?(value: unknown): Iterable<unknown> | null;
-  /** Records before this time are of earlier runs, also those without a time that follow them: they reach no row. */
+  /** Records before this time belong to earlier runs, as do untimed records that follow them. They reach no row. */
   since_ms?: number | undefined;
-  /** Whether a record is of an earlier run though its time does not show it, such as a copy that a fork begins with. */
+  /** Whether a record belongs to an earlier run despite its time, such as a record copied by a fork. */
   isEarlier?(record: Open, part: SessionPart | undefined): boolean;
-  /** Called before a record's row; `earlier`: it is of an earlier run. */
+  /** Called before a record's row. `earlier`: the record belongs to an earlier run. */
   before?(record: Open, part: SessionPart | undefined, earlier: boolean): void;
-  /** The input has ended. */
+  /** Called at the end of the input. */
   end?(): void;
-  /** The records that a line which is no JSON completes. Null: it means nothing to this agent. */
+  /** The records completed by a line that is not JSON. Null: the line means nothing to this agent. */
   text?(line: string): readonly unknown[] | null;
 }
 
-/** `type/subtype` of a record; null where it has no type. */
+/** `type/subtype` of a record; null if it has no type. */
 export function kindOf(record: Open): string | null {
   if (typeof record.type !== 'string') return null;
   return typeof record.subtype === 'string' ? `${record.type}/${record.subtype}` : record.type;
@@ -68,7 +68,7 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
     }
     if (!isNative(value)) {
       to.begin(out, undefined);
-      to.bad('record is no object');
+      to.bad('record is not an object');
       return;
     }
     to.begin(out, momentOf(value));

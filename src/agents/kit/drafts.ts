@@ -1,4 +1,4 @@
-/** Writes the drafts of one decoder: holds the output, the time and the speaker of the record at hand. */
+/** Writes the drafts of one decoder. Holds the output list and the current record's time and speaker. */
 import { idOf, problem } from '../../lib/foreign.ts';
 import type { CallFinishedDraft, CallRequestedDraft, Draft, DraftOf } from '../../model/draft.ts';
 import type { DataOf } from '../../model/event.ts';
@@ -12,7 +12,7 @@ type Retry = Omit<DataOf<'provider_retried'>, 'kind' | 'native_kind'>;
 type Named = Pick<CallRequestedDraft, 'call_id' | 'native_tool'>;
 type Requested = Omit<Partial<CallRequestedDraft>, keyof Named | 'input'>;
 export type Time = number | undefined;
-/** What a call did to a file. */
+/** A change to a file made by a call. */
 export type FileChange = Omit<DataOf<'file_changed'>, 'call_id'>;
 /** How a call ended. */
 export type CallEnd = Pick<CallFinishedDraft, 'status' | 'exit_code'>;
@@ -37,18 +37,18 @@ export interface Said {
 }
 
 export class Drafts {
-  /** The record's own time; undefined where it has none. */
+  /** The record's own time; undefined if it has none. */
   at_ms: Time;
-  /** The call that started the sub-agent that speaks; null for the root agent, and where it is not known. */
+  /** The call that started the speaking sub-agent; null for the root agent, or if unknown. */
   parent: string | null = null;
   /** Whether the root agent speaks. */
   root = true;
   introduced = false;
-  /** Called before the first draft that is no problem. */
+  /** Called before the first draft that is not a problem. */
   first: (() => void) | null = null;
   #out: Draft[] = [];
 
-  /** A record begins: its drafts go to `out`, and the root agent speaks until `speak` says otherwise. */
+  /** Starts a record: its drafts are added to `out`. The speaker is the root agent until `speak` changes it. */
   begin(out: Draft[], at_ms: Time): void {
     this.#out = out;
     this.at_ms = at_ms;
@@ -61,12 +61,12 @@ export class Drafts {
     this.root = root;
   }
 
-  /** A sub-agent speaks, and its call is not known: its text must not pass for the root agent's. */
+  /** A sub-agent of an unknown call speaks. Its text must not be taken for the root agent's. */
   get lost(): boolean {
     return !this.root && this.parent === null;
   }
 
-  /** How many drafts the output holds: unchanged by a record that said nothing. */
+  /** Number of drafts in the output. A record without drafts leaves it unchanged. */
   get written(): number {
     return this.#out.length;
   }
@@ -88,13 +88,13 @@ export class Drafts {
     this.problem('bad_record', detail);
   }
 
-  /** The value; without it the record is bad. */
+  /** Returns the value; a missing value makes the record bad. */
   need<T>(value: T | null, detail: string): T | null {
     if (value === null) this.bad(detail);
     return value;
   }
 
-  /** A call by its id and its tool; without one of them the record is bad. */
+  /** A call's id and tool. Without either, the record is bad. */
   callIn(id: unknown, tool: unknown, detail: string): Named | null {
     const [call_id, native_tool] = [idOf(id), idOf(tool)];
     const known = call_id !== null && native_tool !== null;
@@ -106,7 +106,7 @@ export class Drafts {
     this.put('session_started', { ...NO_SESSION, ...facts });
   }
 
-  /** The same, unless the session has been named already. */
+  /** Like `session`, unless the session has already been introduced. */
   introduce(facts: Partial<Session>): void {
     if (!this.introduced) this.session(facts);
   }
@@ -166,7 +166,7 @@ export class Drafts {
     this.put('notice', { code, text });
   }
 
-  /** `failure`: what made the agent retry. */
+  /** `failure`: the cause of the retry. */
   retried(retry: Partial<Retry>, failure: FailureFacts = {}, at_ms = this.at_ms): void {
     const status = retry.status ?? failure.status ?? null;
     const { kind, native_kind } = failureOf({ ...failure, status });
@@ -182,7 +182,7 @@ export class Drafts {
   }
 }
 
-/** A part of a decoder that remembers something between records. */
+/** A part of a decoder that keeps state between records. */
 export abstract class Writer {
   protected readonly to: Drafts;
 
@@ -191,7 +191,7 @@ export abstract class Writer {
   }
 }
 
-/** The end of a run for this reason; a good one has no error. */
+/** The end of a run for this reason. The error is dropped when the reason is `ok`. */
 export function endFor(exit_reason: ExitReason, error: string | null): End {
   return { exit_reason, error: exit_reason === 'ok' ? null : error };
 }

@@ -1,6 +1,6 @@
 /**
- * Failures of model providers in one vocabulary. Agents name them by HTTP statuses, by words of their own or by nothing but
- * a text. Precedence: the status, then the agent's word, then its text. `retryable`: the same request could succeed later.
+ * Failures of model providers in one vocabulary. Agents report them as an HTTP status, a word, or only a text.
+ * The status takes precedence, then the word, then the text. `retryable`: the same request could succeed later.
  */
 import { headOf } from '../../lib/byte-text.ts';
 import { countOf, durationOf } from '../../lib/foreign.ts';
@@ -8,11 +8,11 @@ import type { DataOf } from '../../model/event.ts';
 import type { ProviderFailureKind } from '../../model/words.ts';
 
 export interface FailureFacts {
-  /** The agent's own word. */
+  /** The agent's own name for the failure. */
   native_kind?: string | null;
   status?: number | null;
   message?: string;
-  /** The agent's own statement, for a failure that nothing else names. */
+  /** As the agent reports it; used only when the kind does not decide. */
   retryable?: boolean | null;
 }
 
@@ -43,7 +43,7 @@ const STATUSES: ReadonlyMap<number, ProviderFailureKind> = new Map([
   [529, 'overloaded'],
 ]);
 
-/** Parts of agents' words, in snake_case; the first that occurs decides. */
+/** Parts of agents' words, in snake_case. The first match decides. */
 const WORDS: readonly (readonly [RegExp, ProviderFailureKind])[] = [
   [/rate_?limit|too_many|resource_exhausted|usage_limit|quota/i, 'rate_limit'],
   [/overload|unavailable|high_demand/i, 'overloaded'],
@@ -55,7 +55,7 @@ const WORDS: readonly (readonly [RegExp, ProviderFailureKind])[] = [
   [/server|internal|^api_error$/i, 'server'],
 ];
 
-/** The same for texts, which may hold anything: only phrases that clients and providers use for this. */
+/** Phrases in texts. A text may contain anything, so only phrases that clients and providers use for failures. */
 const TEXTS: readonly (readonly [RegExp, ProviderFailureKind])[] = [
   [
     /\b(?:ECONN|ENOTFOUND|EAI_AGAIN|EPIPE)|\b(?:connection|network) (?:failed|error|lost)|stream disconnected|waiting for network|fetch failed|socket hang up/i,
@@ -67,7 +67,7 @@ const TEXTS: readonly (readonly [RegExp, ProviderFailureKind])[] = [
   [/\b(?:invalid|incorrect) api key|\bunauthorized\b|authentication failed/i, 'auth'],
   [/\binvalid request\b|\bbad request\b/i, 'invalid_request'],
 ];
-/** What is searched of a text: the phrase is at its beginning, the provider's whole answer may follow. */
+/** Only the beginning of a text is searched: the phrase is there, and the provider's whole answer may follow. */
 const SEARCHED_CHARS = 2_000;
 
 export function failureOf(facts: FailureFacts): Failure {
@@ -89,7 +89,7 @@ function found(table: typeof WORDS, text: string): ProviderFailureKind | null {
   return text === '' ? null : (table.find(([pattern]) => pattern.test(text))?.[1] ?? null);
 }
 
-/** Figures of a retry: its number, how many there may be, and the pause before it in milliseconds. */
+/** Facts about a retry: its number, the maximum, and the pause before it in milliseconds. */
 export function retryOf(attempt: unknown, max: unknown, delay: unknown) {
   return { attempt: countOf(attempt), max_attempts: countOf(max), backoff_ms: durationOf(delay) };
 }

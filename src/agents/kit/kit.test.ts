@@ -26,7 +26,7 @@ const kinds = (drafts: readonly Draft[]) =>
     draft.kind === 'problem' ? `${draft.data.code}: ${draft.data.detail}` : draft.kind,
   );
 
-test('a record goes to the row of its kind, else of its type; others are problems', () => {
+test('a record is handled by the row of its kind, else of its type; others are problems', () => {
   const table = (to: Drafts): Table<Toy> => ({
     records: {
       say: (record) => to.message('assistant', String(record.text)),
@@ -57,7 +57,7 @@ test('a record goes to the row of its kind, else of its type; others are problem
     'unknown_record: novelty',
     'unknown_record: constructor',
     'bad_record: no type',
-    'bad_record: record is no object',
+    'bad_record: record is not an object',
     'agent_ended',
   ]);
 });
@@ -79,7 +79,7 @@ test('drafts have the time of their record, and text of an unknown sub-agent is 
   expect(drafts.map(({ at_ms }) => at_ms)).toEqual([Date.UTC(2026, 0, 1), undefined]);
 });
 
-test('records of earlier runs reach no row, also those without a time that follow them', () => {
+test('records of earlier runs reach no row, nor do untimed records that follow them', () => {
   const seen: unknown[] = [];
   decoded(
     () => ({
@@ -101,7 +101,7 @@ function* wrapped(to: Drafts, list: readonly unknown[]): Generator<unknown> {
   }
 }
 
-test('a wrapper and a line of text give their records, with what is wrong in its place', () => {
+test('a wrapper and a line of text yield their records, with problems in their place', () => {
   const out: Draft[] = [];
   const toy = decoder<Toy>((to) => ({
     inside: (value) => (Array.isArray(value) ? wrapped(to, value) : null),
@@ -118,7 +118,7 @@ test('a wrapper and a line of text give their records, with what is wrong in its
   ]);
 });
 
-test('JSON inside a text is read in byte text too, where an escape is no byte', () => {
+test('JSON inside byte text is read too, and an escape is not a byte', () => {
   const text = '{"a":"\\u00fc é"}';
   expect(jsonInside(text)).toEqual({ a: 'ü é' });
   decodesByteText(true);
@@ -159,7 +159,7 @@ test.each([
   expect(PROVIDER_FAILURE_KINDS).toContain(kind);
 });
 
-test('figures that nobody gives stay unknown, and cumulative ones that went back say nothing', () => {
+test('missing figures stay unknown, and so do cumulative figures that decrease', () => {
   const sum = spent();
   expect(isEmpty(sum)).toBe(true);
   add(sum, spent({ input: 3, output: 4 }, 0.5));

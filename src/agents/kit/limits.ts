@@ -1,17 +1,17 @@
-/** Bounds of agents, each with its reason. */
+/** Limits for agents, each with its reason. */
 export const AGENT_LIMITS = {
-  /** What an agent notes beside a session file: some ids. */
+  /** The metadata file beside a session file. It holds a few ids. */
   session_meta_bytes_max: 64 * 1024,
-  /** A message that our own client of a protocol reads whole; the longest seen had 0.6 MB. A longer one is not answered. */
+  /** A message that tacho's protocol client reads whole. The longest seen had 0.6 MB; a longer one is not answered. */
   message_bytes_max: 64 * 1024 * 1024,
   /** A prompt read from stdin. */
   prompt_bytes_max: 64 * 1024 * 1024,
-  /** A command line that is split into its words. Linux takes no script over 128 KiB; quotes may double it. */
+  /** A command line that is split into words. Linux accepts no script over 128 KiB; quoting may double it. */
   split_line_chars_max: 256 * 1024,
-  /** How long a question whether a call may run waits for somebody's answer before the approval mode refuses it. */
+  /** How long a permission question waits for an answer before the approval mode refuses the call. */
   confirm_wait_ms: 120_000,
-  /** A prompt that the built-in agent repeats whole in its records; of a longer one only size and hash. */
+  /** A prompt that the built-in agent repeats in its records. For a longer one, only size and hash are recorded. */
   echoed_prompt_bytes_max: 1024 * 1024,
-  /** Prompts of sub-agents held until a session file without a parent's id claims one; more never run at once. */
+  /** Sub-agent prompts held until a session file without a parent's id claims one. More never run at the same time. */
   unclaimed_prompts_max: 256,
 } as const;

@@ -37,22 +37,22 @@ test('a claimed object is read by its fields; another name does not compile', ()
   expect([textOf(said.uuid), textOf(message?.id)]).toEqual(['u', 'm']);
 });
 
-test('so are the objects of a claimed list', () => {
+test('the objects of a claimed list are read by their fields', () => {
   const content = nativeOf(said.message)?.content;
   const read = listOf(content).map((block) => {
     // @ts-expect-error the object has no such field
     expect(nativeOf(block)?.txt).toBeUndefined();
     if (!isNative(block)) return block;
-    // @ts-expect-error nor has what was checked in place
+    // @ts-expect-error the same after a check in place
     expect(block.txt).toBeUndefined();
     return [textOf(block.text), textOf(nativeOf(block.input)?.command)];
   });
   expect(read).toEqual([['a', 'ls'], 7]);
-  // @ts-expect-error nor have the items of what was checked to be a list
+  // @ts-expect-error the same for items of a checked list
   expect(isList(content) && nativeOf(content[0])?.txt).toBeUndefined();
 });
 
-test('a claim says nothing of what the value is', () => {
+test('a claim does not guarantee the type of the value', () => {
   const claims: Claim<{ readonly name?: unknown }>[] = ['text', 1, true, null];
   expect(claims.map((claim) => nativeOf(claim))).toEqual([null, null, null, null]);
   expect(claims.flatMap((claim) => listOf(claim))).toEqual([]);
@@ -69,15 +69,15 @@ test('a value without a claim may have any field', () => {
 test('records of several kinds are read by the fields of all of them', () => {
   const end: Merged<Records, `end/${string}`> = JSON.parse('{"reason":"r","error":{"code":1}}');
   const error: Inside<Records['end/bad']['error']> | null = nativeOf(end.error);
-  // @ts-expect-error of another kind
+  // @ts-expect-error a field of another kind
   expect(end.uuid).toBeUndefined();
-  // @ts-expect-error in none
+  // @ts-expect-error a field of no kind
   expect(nativeOf(end.error)?.kode).toBeUndefined();
   const read = [end.reason, end.cost, error?.code, nativeOf(end.error)?.name];
   expect(read).toEqual(['r', undefined, 1, undefined]);
 });
 
-test('a record of two channels is read by the fields that either has', () => {
+test('a record of two channels is read by the fields of either channel', () => {
   type Others = { said: { readonly id?: unknown; readonly message?: Claim<{ at?: unknown }> } };
   const either: Both<Records, Others>['said'] = said;
   // @ts-expect-error neither has it

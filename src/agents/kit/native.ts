@@ -1,4 +1,4 @@
-/** Foreign values with the fields that recordings show, and readers that check what a value is. */
+/** Foreign values typed with the fields seen in recordings, and readers that check the value first. */
 import * as foreign from '../../lib/foreign.ts';
 
 export * from '../../lib/foreign.ts';
@@ -8,10 +8,10 @@ interface Held<F> {
   readonly [fields]?: F;
 }
 
-/** A JSON value: its object has these fields, or the objects of its list have. Nothing says that it is an object or a list. */
+/** A JSON value. If it is an object, or a list of objects, they have these fields; nothing guarantees that it is. */
 export type Claim<F> = Held<F> | string | number | boolean | null;
 
-/** An object of unknown fields. */
+/** An object with unknown fields. */
 export type Open = foreign.Native;
 
 /** The fields of a claim: `Inside<Stdout['assistant']['message']>`. */
@@ -51,10 +51,10 @@ interface NativeOf {
   <F = Open>(value: Claim<F> | undefined): F | null;
   (value: unknown): Open | null;
 }
-/** The value as an object; null where it is none. */
+/** The value as an object; null if it is not one. */
 export const nativeOf = foreign.nativeOf as NativeOf;
 
-/** The object that is a JSON text; null where it is none. */
+/** The object in a JSON text; null if there is none. */
 export function parsedOf(text: string): Open | null {
   try {
     return nativeOf(JSON.parse(text));
@@ -67,10 +67,10 @@ interface ListOf {
   <F>(value: Claim<F> | undefined): readonly Claim<F>[];
   (value: unknown): readonly unknown[];
 }
-/** The items of a list; none where it is no list. */
+/** The items of a list; empty if the value is not a list. */
 export const listOf = foreign.listOf as ListOf;
 
-/** Where no list and an empty list differ. `Array.isArray` forgets the fields. */
+/** For callers that must distinguish an empty list from no list. `Array.isArray` alone loses the fields. */
 export const isList = Array.isArray as <F>(
   value: Claim<F> | undefined,
 ) => value is Held<F> & readonly Claim<F>[];

@@ -11,13 +11,13 @@ import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 export interface Layout extends Pick<SessionFiles, 'where' | 'decoder' | 'keyOf'> {
   /** The folder of all sessions. */
   root(env: NodeJS.ProcessEnv, cwd: string): string;
-  /** What a session's id looks like; others are not looked for. */
+  /** Pattern of a session id; other ids are not looked for. */
   readonly id: RegExp;
-  /** Names from the root down to the main file, for each place it may be in; the first group is the session's id. */
+  /** Name patterns from the root down to the main file, per possible place. The first group is the session id. */
   readonly names: readonly (readonly RegExp[])[];
-  /** Where the file of a session is without a search, from the root. */
+  /** Paths below the root to try before a search. */
   likely?(session_id: string, cwd: string): readonly string[];
-  /** False: the file is a sub-agent's, though its name does not show it, and is not listed. */
+  /** False if the file belongs to a sub-agent although its name does not show it. Such a file is not listed. */
   isMain?(path: string, memo?: Memo): Promise<boolean>;
   /** Files of the session's sub-agents. */
   subAgents?(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
@@ -25,12 +25,12 @@ export interface Layout extends Pick<SessionFiles, 'where' | 'decoder' | 'keyOf'
   timeOf?(record: Open): number | undefined;
 }
 
-/** The user's home folder, as the CLI finds it. */
+/** The user's home folder, as the CLI determines it. */
 export function homeOf(env: NodeJS.ProcessEnv): string {
   return env.HOME || homedir();
 }
 
-/** Files below a folder, by the names of each level; `id` is the first group of these names. */
+/** Files below a folder, matched by a name pattern per level. `id` is the first group that matched. */
 export async function* pathsIn(
   folder: string,
   [name, ...rest]: readonly RegExp[],
@@ -48,13 +48,13 @@ export async function* pathsIn(
 
 let head_bytes = Buffer.alloc(0);
 
-/** The beginning of a file; '' where it cannot be read. */
+/** The beginning of a file; '' if it cannot be read. */
 export function headOf(path: string, bytes: number, unreadable?: Unreadable): string {
   if (head_bytes.length < bytes) head_bytes = Buffer.allocUnsafeSlow(bytes);
   return headIn(path, head_bytes.subarray(0, bytes), unreadable)?.toString('utf8') ?? '';
 }
 
-/** Sub-agents' files in a folder. The call that started each is in a small file beside it. */
+/** Sub-agents' files in a folder. A small file beside each names the call that started it. */
 export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
   return Array.fromAsync(pathsIn(folder, [name], unreadable), ({ path }) => ({
     path,
@@ -62,7 +62,7 @@ export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
   }));
 }
 
-/** A small JSON file beside a session's; null where it cannot be read. */
+/** A small JSON file beside a session file; null if it cannot be read. */
 function metaIn(path: string): Open | null {
   try {
     const limits = { bytes_max: AGENT_LIMITS.session_meta_bytes_max, stage: 'read' };

@@ -1,11 +1,11 @@
-/** Sub-agents without a named parent: each is claimed by the call that asked for its prompt. */
+/** Matches sub-agents without a named parent to the call that asked for their prompt. */
 
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { AGENT_LIMITS } from './limits.ts';
 
 export class SubAgents {
-  /** Asked for, until one is seen to begin with that prompt. */
+  /** Requested sub-agents that have not been seen to start yet. */
   readonly #asked: { readonly prompt: string; readonly call_id: string }[] = [];
   readonly #parents = new RecentMap<string, string>(LIMITS.open_calls_max);
 
@@ -15,7 +15,7 @@ export class SubAgents {
     if (this.#asked.length > AGENT_LIMITS.unclaimed_prompts_max) this.#asked.shift();
   }
 
-  /** The call that started this sub-agent. `prompt`: what it begins with, where the record at hand says so. */
+  /** The call that started this sub-agent. `prompt`: the sub-agent's first text, if the current record has it. */
   parentOf(agent: string, prompt: string | null): string | null {
     const at = prompt === null ? -1 : this.#asked.findIndex((asked) => asked.prompt === prompt);
     const claimed = at < 0 ? undefined : this.#asked.splice(at, 1)[0]?.call_id;

@@ -1,7 +1,7 @@
 /** Texts inside records. */
 import { isNative, listOf } from './native.ts';
 
-/** Text of a message's or result's content: a string, or text blocks joined by newlines; null where there is none. */
+/** Text of a message's or result's content: a string, or text blocks joined by newlines. Null if there is none. */
 export function contentText(content: unknown): string | null {
   if (typeof content === 'string') return content;
   let text: string | null = null;
@@ -13,7 +13,7 @@ export function contentText(content: unknown): string | null {
   return text;
 }
 
-/** The text between two marks; null where one of them is missing. */
+/** The text between two marks; null if either is missing. */
 export function between(text: string, open: string, close: string): string | null {
   const from = text.indexOf(open);
   if (from < 0) return null;
@@ -21,7 +21,7 @@ export function between(text: string, open: string, close: string): string | nul
   return to < 0 ? null : text.slice(from + open.length, to);
 }
 
-/** The words of a long list, each behind a prefix: kinds of records that all have one beginning. */
+/** Splits a list into words and adds a prefix to each, for record kinds that share one. */
 export function words(list: string, prefix = ''): string[] {
   return list
     .trim()
@@ -29,7 +29,7 @@ export function words(list: string, prefix = ''): string[] {
     .map((word) => prefix + word);
 }
 
-/** The same to look words up in; foreign values are any. */
+/** `words` as a set for lookups of foreign values. */
 export function wordSet(list: string): ReadonlySet<unknown> {
   return new Set(words(list));
 }

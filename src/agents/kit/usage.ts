@@ -1,4 +1,4 @@
-/** Token and cost figures. A figure that no record gives is null, never 0. */
+/** Token and cost figures. A figure that no record reports is null, never 0. */
 import type { Usage } from '../../model/parts.ts';
 
 export interface Spent {
@@ -8,7 +8,7 @@ export interface Spent {
 
 const FIGURES = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as const;
 
-/** The figures that are given; the others are unknown. */
+/** The given figures; all others are unknown. */
 export function spent(usage: Partial<Usage> = {}, cost_usd: number | null = null): Spent {
   const { input = null, output = null, cache_read = null } = usage;
   const { cache_write = null, reasoning = null } = usage;
@@ -19,12 +19,12 @@ function plus(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : a + b;
 }
 
-/** A part of a whole that counts it too. A whole that is less than its part is unknown. */
+/** `whole` minus a part that it includes. Unknown if the whole is smaller than its part. */
 export function less(whole: number | null, part: number | null): number | null {
   return whole === null || whole < (part ?? 0) ? null : whole - (part ?? 0);
 }
 
-/** A whole without parts that it counts too; where these are more, nothing is left. */
+/** `whole` minus parts that it includes, at least 0. */
 export function without(whole: number | null, ...parts: (number | null)[]): number | null {
   if (whole === null) return null;
   return Math.max(
@@ -38,7 +38,7 @@ export function add(sum: Spent, more: Spent): void {
   sum.cost_usd = plus(sum.cost_usd, more.cost_usd);
 }
 
-/** `later - earlier` of cumulative figures; a figure that went back says nothing. */
+/** `later - earlier` for cumulative figures. A figure that decreased is unknown. */
 export function minus(later: Spent, earlier: Spent | null): Spent {
   if (earlier === null) return later;
   const rest = spent();
@@ -51,7 +51,7 @@ export function isEmpty({ usage, cost_usd }: Spent): boolean {
   return cost_usd === null && FIGURES.every((name) => usage[name] === null);
 }
 
-/** The only key of an object: a model's name. Null where there is none or several. */
+/** The only key of an object, such as a model's name. Null if there is none, or more than one. */
 export function onlyKey(value: object | null): string | null {
   const [name = null, ...others] = Object.keys(value ?? {});
   return others.length === 0 ? name : null;

@@ -1,4 +1,4 @@
-/** Events of the server's bus, by their names in this and in earlier versions. */
+/** Events of the server's bus, with their current and earlier names. */
 
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -23,7 +23,7 @@ import type { Stdout } from './generated/native.ts';
 import type { Conversation } from './messages.ts';
 import type { Message, Part, SessionInfo } from './native.ts';
 
-/** Bookkeeping of the server, and events that others say better. */
+/** Bookkeeping of the server, and events that others report in more detail. */
 export const BUS_IGNORED = words(`
   catalog.updated ide.installed installation.update-available installation.updated
   integration.updated lsp.client.diagnostics lsp.updated mcp.browser.open.failed
@@ -37,7 +37,7 @@ export const BUS_IGNORED = words(`
 
 type Event = Inside<Merged<Stdout>['properties']>;
 
-/** A row over an event's properties. */
+/** A row that receives an event's properties. */
 const of = (row: (event: Event) => void) => (record: { readonly properties?: unknown }) =>
   row(nativeOf(record.properties) ?? {});
 
@@ -46,7 +46,7 @@ export class Bus extends Writer {
   readonly #asked = new RecentMap<string, { call_id: string | null; tool: string | null }>(
     LIMITS.open_calls_max,
   );
-  /** Files that the server says were edited, until a call says so. */
+  /** Edited files reported by the server and not yet by a call. */
   readonly #edited = new Map<string, FileOperation>();
 
   constructor(to: Drafts, talk: Conversation) {
@@ -77,7 +77,7 @@ export class Bus extends Writer {
         this.to.bad('message.part.delta without partID or delta');
       } else if (field === 'text') this.#talk.texts.delta(part_id, text);
     }),
-    /** Today `{file}`; earlier `{path, diff: {before, after}}`. The call that edited the file says more. */
+    /** Now `{file}`; earlier `{path, diff: {before, after}}`. The call that edited the file says more. */
     'file.edited': of(({ file, path: earlier, diff }) => {
       const path = filledOf(file) ?? filledOf(earlier);
       if (path === null || this.#edited.size >= LIMITS.artifacts_max) return;
@@ -89,7 +89,7 @@ export class Bus extends Writer {
       if (path === null || event !== 'add' || !this.#edited.has(path)) return;
       this.#edited.set(path, 'created');
     }),
-    /** Today a slash command; in earlier versions the end of a shell call. */
+    /** Now a slash command; in earlier versions the end of a shell call. */
     'command.executed': of((event) => {
       const name = idOf(event.name);
       const command = textOf(event.command);
@@ -159,7 +159,7 @@ export class Bus extends Writer {
   }
 }
 
-/** Where a message or part does not name its session, its event does. */
+/** If a message or part does not name its session, its event does. */
 function inSession<T extends { readonly sessionID?: unknown }>(inner: T, sessionID: unknown): T {
   return inner.sessionID === undefined ? { ...inner, sessionID } : inner;
 }

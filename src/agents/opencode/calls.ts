@@ -1,4 +1,4 @@
-/** Tool parts → calls. A part is updated many times and is one call: each fact becomes a draft once (RO-3). */
+/** Tool parts → calls. A part is updated many times but is one call: each fact becomes one draft (RO-3). */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type Time, Writer } from '../kit/drafts.ts';
@@ -7,16 +7,16 @@ import { type Part, REMEMBERED_MAX, type ToolState } from './native.ts';
 import { changesOf, resultOf, SHELLS } from './results.ts';
 import { namesOf } from './tools.ts';
 
-/** A call that nothing has happened to. */
+/** The initial state of a call. */
 const NEW = {
   requested: false,
   started: false,
   input: null as unknown,
   /** The output of the running command so far. */
   output: '',
-  /** From a `command.executed` of earlier versions. */
+  /** From `command.executed` of earlier versions. */
   exit_code: null as number | null,
-  /** Whether the session of its sub-agent is known. */
+  /** Whether the sub-agent's session is known. */
   adopted: false,
 };
 
@@ -25,18 +25,18 @@ type Call = typeof NEW & {
   readonly native_id: string;
   native_tool: string;
   readonly parent: string | null;
-  /** When it was first seen. */
+  /** When the call was first seen. */
   readonly at_ms: Time;
-  /** From the bus, where more may follow; lines of the CLI and stored rows are final. */
+  /** From the bus, where updates may follow. Lines of the CLI and stored rows are final. */
   readonly live: boolean;
 };
 
 export class Calls extends Writer {
-  /** By the part's id; the same calls by their own, and those that started a sub-agent of no known session. */
+  /** Open calls by part id, by call id, and those that started a sub-agent without a known session. */
   readonly #open = new Map<string, Call>();
   readonly #open_ids = new Map<string, Call>();
   readonly #free_tasks = new Set<Call>();
-  /** Of each native id: the number of open calls, and the last number that one of them has. */
+  /** Per native id: the number of open calls, and the last number given to one of them. */
   readonly #uses = new Map<string, { open: number; last: number }>();
   readonly #done = new RecentSet<string>(REMEMBERED_MAX);
   /** Sub-agents' sessions → the call that started them. */
@@ -49,7 +49,7 @@ export class Calls extends Writer {
     return this.#parents.get(session_id) ?? null;
   }
 
-  /** A sub-agent's session that its call did not name: the only open task without a session is meant. */
+  /** A sub-agent's session that no call named. If only one open task has no session, the session belongs to it. */
   claim(session_id: string): void {
     if (this.#parents.has(session_id)) return;
     const [only] = this.#free_tasks;
@@ -62,7 +62,7 @@ export class Calls extends Writer {
     this.#free_tasks.delete(call);
   }
 
-  /** Whether the part is a refusal that ends the run. */
+  /** Returns whether the part is a refusal that ends the run. */
   part(part: Part, live: boolean): boolean {
     const native_tool = idOf(part.tool);
     const native_id = idOf(part.callID) ?? idOf(part.id);
@@ -86,14 +86,14 @@ export class Calls extends Writer {
     if (status === 'running') this.#running(call, state);
     else {
       if (!pending) this.to.problem('unknown_record', `tool state ${textOf(status) ?? 'no type'}`);
-      // On the bus the input comes with the next state.
+      // On the bus the input follows with the next state.
       if (!pending || !live || !isEmpty(input)) this.#request(call);
     }
     return false;
   }
 
   #newCall(key: string, native_id: string, native_tool: string, live: boolean): Call {
-    // Open calls of one id are kept apart as the correlator does with an id used again.
+    // Open calls with the same id are numbered, as the correlator does for a reused id.
     const uses = this.#uses.get(native_id) ?? { open: 0, last: 0 };
     const last = uses.last + 1;
     const { parent, at_ms } = this.to;
@@ -134,7 +134,7 @@ export class Calls extends Writer {
     this.#request(call, momentOf(nativeOf(state.time)?.start));
     this.#expectCode(call);
     const metadata = nativeOf(state.metadata);
-    // The state is `running` while the permission is still asked for; only metadata of the tool shows that it runs.
+    // The state is `running` even while permission is asked for. Only metadata of the tool shows that it runs.
     if (metadata === null) return;
     this.#start(call);
     const output = textOf(metadata.output);
@@ -183,7 +183,7 @@ export class Calls extends Writer {
     this.#commands.set(command, call_id);
   }
 
-  /** `command.executed` of earlier versions repeats a shell call: it is no call, but it may have the exit code. */
+  /** `command.executed` of earlier versions repeats a shell call. It is not a call, but may have the exit code. */
   executed(command: string, exit_code: number): void {
     const call_id = this.#commands.get(command);
     if (call_id === undefined) return;
@@ -193,7 +193,7 @@ export class Calls extends Writer {
     else this.to.updated(call_id, exit_code === 0 ? null : 'error', exit_code);
   }
 
-  /** The question whether the call may run was answered. */
+  /** The permission request of a call was answered. */
   decide(call_id: string, allowed: boolean): void {
     const call = this.#open_ids.get(call_id);
     if (call === undefined || !call.requested) return;
@@ -201,7 +201,7 @@ export class Calls extends Writer {
     if (allowed) this.#start(call);
   }
 
-  /** Calls that were announced and never got their input are calls too. */
+  /** Calls that were announced and never got their input still count as calls. */
   end(): void {
     for (const [key, call] of this.#open) {
       this.#request(call, call.at_ms);

@@ -1,4 +1,4 @@
-/** The CLI's database, read in its place: one session and those of its sub-agents as rows, one per line. */
+/** Reads the CLI's database in place: the rows of one session and its sub-agents, one per line. */
 
 import { lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -22,12 +22,12 @@ const ROOTS = `SELECT id, time_updated FROM session WHERE parent_id IS NULL
 /** The CLI may still be writing. */
 const BUSY_WAIT_MS = 2_000;
 
-/** Contract: `use` sees one state of the database, whatever the CLI writes meanwhile. */
+/** Contract: `use` sees one state of the database, whatever the CLI writes in the meantime. */
 function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Generator<T> {
-  // SQLite waits for the writer of a pipe that is in the place of a journal.
+  // If a journal file is a pipe, SQLite would wait for its writer.
   for (const beside of [`${path}-journal`, `${path}-wal`, `${path}-shm`]) {
     const found = lstatSync(beside, { throwIfNoEntry: false });
-    if (found?.isFile() === false) throw new Error(`${beside} is no regular file`);
+    if (found?.isFile() === false) throw new Error(`${beside} is not a regular file`);
   }
   // Loaded only here: most commands never need it.
   const { DatabaseSync: Sqlite } = process.getBuiltinModule('node:sqlite');
@@ -40,7 +40,7 @@ function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Gene
   }
 }
 
-/** Sessions that no other session started, the last used first. Throws where this is no database of the CLI. */
+/** Sessions that no other session started, most recently used first. Throws if this is not a database of the CLI. */
 export function rootSessions(database: string): Omit<SessionFile, 'path'>[] {
   const rows = reading(database, (db) => db.prepare(ROOTS).all());
   return [...rows].flatMap(({ id, time_updated }) => {
@@ -49,7 +49,7 @@ export function rootSessions(database: string): Omit<SessionFile, 'path'>[] {
   });
 }
 
-/** False also where this is no database of the CLI. */
+/** Also false if this is not a database of the CLI. */
 export function hasSession(database: string, session_id: string, unreadable?: Unreadable): boolean {
   try {
     const asked = 'SELECT 1 FROM session WHERE id = ?';
@@ -60,14 +60,14 @@ export function hasSession(database: string, session_id: string, unreadable?: Un
   }
 }
 
-/** The lines of a session, by the times of its rows. Throws where the database cannot be read. */
+/** The lines of a session, ordered by the times of its rows. Throws if the database cannot be read. */
 export function sessionRows(database: string, session_id: string): Generator<Buffer> {
   return reading(database, (db) =>
     inChunks(merged(QUERIES.map((sql) => db.prepare(sql).iterate(session_id) as Iterator<Row>))),
   );
 }
 
-/** The tables' rows by time; of one moment, in the order of the tables. */
+/** Merges the tables' rows by time; rows of the same time in the order of the tables. */
 function* merged(tables: readonly Iterator<Row>[]): Generator<Row> {
   const heads = tables.map((table) => ({ table, row: table.next() }));
   const timeOf = ({ row }: (typeof heads)[number]) =>
@@ -80,7 +80,7 @@ function* merged(tables: readonly Iterator<Row>[]): Generator<Row> {
   }
 }
 
-/** Rows as lines, many at a time. */
+/** Rows as lines, in chunks of many rows. */
 export function* inChunks(rows: Iterable<Row>): Generator<Buffer> {
   let text = '';
   for (const row of rows) {

@@ -1,7 +1,7 @@
 /**
  * `opencode export` prints one JSON document over many lines: `{info, messages: [{info, parts}]}`. It is read line by
- * line, a part at a time, so that memory stays flat. Contract: the document is as JSON.stringify indents it, one
- * bracket, key or value per line; how far it is indented does not matter.
+ * line, one part at a time, so that memory use stays constant. Contract: the document is formatted as by JSON.stringify
+ * with any indent, one bracket, key or value per line.
  */
 
 import { jsonInside } from '../../lib/byte-text.ts';
@@ -21,7 +21,7 @@ const NOTHING: readonly unknown[] = [];
 
 /** A piece of the document: `{session}`, `{message}` or `{part}`. */
 interface Piece {
-  /** Null: it is over the limit. */
+  /** Null: the piece is over the limit. */
   name: string | null;
   readonly depth: number;
   lines: string[];
@@ -29,7 +29,7 @@ interface Piece {
 }
 
 export class DocumentLines extends Writer {
-  /** Names of the open brackets; empty: no document is open. */
+  /** Names of the open brackets. Empty: no document is open. */
   readonly #path: string[] = [];
   #piece: Piece | null = null;
   /** A lone bracket is a document only if its first key follows. */
@@ -39,7 +39,7 @@ export class DocumentLines extends Writer {
     return this.#path.length > 0;
   }
 
-  /** The pieces that end with this line; null: it belongs to no document. */
+  /** The pieces that end with this line; null if the line belongs to no document. */
   line(text: string): readonly unknown[] | null {
     const line = trimmed(text);
     if (!this.open) {

@@ -1,4 +1,4 @@
-/** The agent `opencode`: OpenCode. See README.md for what was seen and what its streams leave out. */
+/** The agent `opencode`: OpenCode. README.md describes its behaviour and the gaps in its streams. */
 import type { Agent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { launch } from './launch.ts';

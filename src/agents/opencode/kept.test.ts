@@ -1,4 +1,4 @@
-/** Sessions where the CLI keeps them: its database, as it leaves it, and the folders of earlier versions. */
+/** Sessions as the CLI stores them: in its database, and in the folders of earlier versions. */
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const truthOf = (scenario: string): Truth =>
 
 let home = '';
 let data = '';
-/** Stays open, as that of a CLI at work: what was written lies in the log beside the database. */
+/** Stays open, as with a running CLI: the written data is in the log beside the database. */
 let db: DatabaseSync | null = null;
 
 beforeEach(async () => {
@@ -44,7 +44,7 @@ function keepInDatabase(scenarios: readonly string[]): string {
   return path;
 }
 
-/** As versions before the database had them: ids in the files' names, times in what they hold. */
+/** The format before the database: ids in the file names, times in the files. */
 async function keepInFolders(scenarios: readonly string[]): Promise<string> {
   const storage = join(data, 'storage');
   const write = async (folder: string[], name: unknown, value: Row) => {
@@ -88,7 +88,7 @@ const eventsAt = (path: string) =>
     truth: null,
   });
 
-/** Root sessions of the recordings, the last used first. */
+/** Root sessions of the recordings, most recently used first. */
 const kept = (scenarios: readonly string[]) =>
   scenarios
     .flatMap((scenario) => rowsOf(scenario, 'session'))
@@ -109,7 +109,7 @@ async function wrongIn(scenarios: readonly string[]): Promise<unknown[]> {
 
 verifies(
   ['AG-3', 'AG-12', 'AG-15'],
-  "every session is found in the CLI's database, while that is written to, and tells every fact",
+  "every session is found in the CLI's database while it is written to, with every fact",
   async () => {
     const database = keepInDatabase(SCENARIOS);
     expect(await listed()).toEqual(
@@ -125,7 +125,7 @@ verifies(
 
 verifies(
   ['AG-3', 'AG-12', 'AG-15'],
-  'sessions in folders of JSON files tell the same as in the database',
+  'sessions in folders of JSON files yield the same events as the database',
   async () => {
     const storage = await keepInFolders(SCENARIOS);
     const files = await listed();
@@ -140,7 +140,7 @@ verifies(
   },
 );
 
-verifies('AG-15', 'a session that was moved into the database is listed once', async () => {
+verifies('AG-15', 'a session that was migrated to the database is listed once', async () => {
   await keepInFolders(['read', 'text']);
   const database = keepInDatabase(['text', 'skill']);
   const paths = (await listed()).map(({ path }) => path);
@@ -154,7 +154,7 @@ verifies('AG-15', 'a session that was moved into the database is listed once', a
   );
 });
 
-verifies(['AG-15', 'ST-8'], 'a session is found where the environment says, or not', async () => {
+verifies(['AG-15', 'ST-8'], 'a session is found where the environment says', async () => {
   const database = keepInDatabase(['subagent']);
   await writeFile(join(data, 'other.db'), 'no database');
   const id = String(truthOf('subagent').session_id);
@@ -180,7 +180,7 @@ verifies(['AG-15', 'ST-8'], 'a session is found where the environment says, or n
   });
 });
 
-verifies('AG-2', 'what is no database of the CLI is told, and keeps nothing back', async () => {
+verifies('AG-2', 'a file that is not a database of the CLI is reported', async () => {
   const path = join(data, 'opencode.db');
   await keepInFolders(['text']);
   await writeFile(path, 'no database at all, but as long as the head of one'.repeat(9));
@@ -189,10 +189,10 @@ verifies('AG-2', 'what is no database of the CLI is told, and keeps nothing back
   await expect(eventsAt(path)).rejects.toThrow(/opencode\.db: file is not a database/);
   await rm(path);
   keepInDatabase(['text', 'read']);
-  await expect(eventsAt(path)).rejects.toThrow(/opencode\.db: it holds 2 sessions/);
+  await expect(eventsAt(path)).rejects.toThrow(/opencode\.db: the database has 2 sessions/);
 });
 
-verifies('AG-2', 'times that cannot be hide no session and no row', async () => {
+verifies('AG-2', 'impossible times hide no session and no row', async () => {
   const path = join(keepInDatabase(['read']), String(truthOf('read').session_id));
   const kindsOf = (events: readonly { kind: string }[]) =>
     events.map(({ kind }) => kind).filter((kind) => /^(?:call|message|step)_/.test(kind));

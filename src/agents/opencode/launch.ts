@@ -1,4 +1,4 @@
-/** How the CLI is started. Pure. The prompt goes through stdin: an argument with a space would reach the model in quotes. */
+/** The command line of the CLI. Pure. The prompt is passed on stdin: an argument with a space would be quoted. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 
 export function launch(request: LaunchRequest): LaunchPlan {

@@ -1,4 +1,4 @@
-/** Messages and their parts. The CLI's lines have parts only: steps are counted there. Messages of other shapes have a cost. */
+/** Messages and their parts. The CLI's lines have only parts, where steps are counted. Other messages have a cost. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { type Drafts, type Time, Writer } from '../kit/drafts.ts';
 import { countOf, filledOf, idOf, momentOf, nativeOf, statusOf, textOf } from '../kit/native.ts';
@@ -19,13 +19,13 @@ import { failureOf, Turns } from './turns.ts';
 
 interface Known extends Said {
   spent: Spent | null;
-  /** Its last snapshot has come. */
+  /** The last snapshot has been seen. */
   closed: boolean;
-  /** Of an earlier run of the session. */
+  /** Belongs to an earlier run of the session. */
   readonly old: boolean;
 }
 
-/** Parts that carry nothing a recording shows: attachments, snapshots, marks of the CLI. */
+/** Parts with nothing to record: attachments, snapshots, marks of the CLI. */
 const IGNORED = new Set(['agent', 'compaction', 'file', 'patch', 'snapshot', 'subtask']);
 
 export class Conversation extends Writer {
@@ -36,10 +36,10 @@ export class Conversation extends Writer {
   readonly #since_ms: number;
   readonly #messages = new RecentMap<string, Known>(REMEMBERED_MAX);
   readonly #steps = new RecentSet<string>(REMEMBERED_MAX);
-  /** The cost of a stored session: reported once, at its end, as the whole. */
+  /** The cost of a stored session, reported once at its end as the total. */
   #total: Spent | null = null;
 
-  /** Only what happened from `since_ms` on is this run's. */
+  /** Only events from `since_ms` on belong to this run. */
   constructor(to: Drafts, since_ms = 0) {
     super(to);
     this.#since_ms = since_ms;
@@ -58,7 +58,7 @@ export class Conversation extends Writer {
     const message = known ?? { role, synthetic: false, spent: null, closed: false, old };
     if (known === undefined) this.#messages.set(id, message);
     message.synthetic ||= info.summary === true;
-    // The messages of an export come again where the database's rows are beside it.
+    // The messages of an export are repeated by database rows beside it.
     const again = message.closed || this.sessions.isForeign(session_id);
     if (message.old || (shape === 'stored' && again)) return;
     const closed = countOf(time?.completed) !== null;
@@ -72,7 +72,7 @@ export class Conversation extends Writer {
     const model = modelOf(native?.providerID, native?.modelID);
     this.sessions.introduce({ session_id, model, cwd: filledOf(nativeOf(info.path)?.cwd) });
     if (role === 'assistant') this.#answer(message, info, shape);
-    // A new prompt; the same message comes again whenever its summary changes.
+    // A new prompt. The same message is repeated whenever its summary changes.
     else if (known === undefined) this.#turns.last = null;
   }
 
@@ -113,7 +113,7 @@ export class Conversation extends Writer {
   part(part: Part, shape: Shape): void {
     const { to } = this;
     const message = this.#messages.get(idOf(part.messageID) ?? '');
-    // Where a part's message is not known, its time says whether it is of an earlier run.
+    // If the part's message is unknown, the part's time shows whether it belongs to an earlier run.
     if (message === undefined ? this.#isOld(to.at_ms) : message.old) return;
     const session_id = idOf(part.sessionID);
     if (shape === 'stored' && this.sessions.isForeign(session_id)) return;
@@ -150,7 +150,7 @@ export class Conversation extends Writer {
     if (step_id !== null) this.#steps.add(step_id);
     this.texts.flush(idOf(part.sessionID));
     if (part.type === 'step-start') {
-      // A step that is begun again within its message is another model call.
+      // A step that starts again within its message is another model call.
       if (shape === 'cli') this.#turns.begin(message_id);
       this.to.step(step_id);
       return;
@@ -178,7 +178,7 @@ export class Conversation extends Writer {
     if (this.sessions.isRoot(session_id)) this.#turns.busy = true;
   }
 
-  /** The server says that a session waits for its next prompt. */
+  /** The server reports that a session waits for its next prompt. */
   idle(session_id: string | null): void {
     if (!this.sessions.isRoot(session_id) || !this.#turns.open) return;
     this.texts.flush(session_id);
@@ -193,7 +193,7 @@ export class Conversation extends Writer {
   }
 }
 
-/** Who said a text. Where no message says so: the CLI prints no prompts, and texts of the model have times. */
+/** The author of a text. Without a message: the CLI prints no prompts, and texts of the model have times. */
 function whoSaid(part: Part, message: Known | undefined, shape: Shape): Said {
   if (part.synthetic === true) return { role: 'user', synthetic: true };
   if (message !== undefined) return message;

@@ -1,4 +1,4 @@
-/** Native values: fields of records, kinds of those without a type, times of events, tokens. */
+/** Native values: fields of records, kinds of records without a type, times of events, tokens. */
 import { LIMITS } from '../../lib/limits.ts';
 import type { Time } from '../kit/drafts.ts';
 import {
@@ -14,7 +14,7 @@ import {
 import { isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
 import type { Session, Stdout } from './generated/native.ts';
 
-/** Bounded collections drop their older half: at least `calls_remembered_max` are remembered. */
+/** Bounded collections drop their older half, so this keeps at least `calls_remembered_max`. */
 export const REMEMBERED_MAX = 2 * LIMITS.calls_remembered_max;
 
 /** cli: lines of `run --format json`; bus: events of the server; stored: database rows and exports. */
@@ -44,7 +44,7 @@ export type NativeError = Event<'session.error'>['error'];
 
 const PIECES: ReadonlySet<string> = new Set(['session', 'message', 'part']);
 
-/** The kind of a record without a type: a row of the database, or a piece of an export. Null: it is neither. */
+/** The kind of a record without a type: a database row or a piece of an export. Null: neither. */
 export function storedKind(record: Open): string | null {
   if (record.time_created !== undefined) {
     if (record.message_id !== undefined) return 'row/part';
@@ -58,7 +58,7 @@ export function storedKind(record: Open): string | null {
 const WRAP_MS = 2 ** 36;
 const EVENT_ID = /^evt_([0-9a-f]{12})/;
 
-/** An event's id carries its time in ms modulo 2^36; a time nearby gives the rest. Otherwise the latest time in the event. */
+/** An event id holds its time in ms modulo 2^36; a time nearby completes it. Otherwise the latest time in the event. */
 export function eventTime(id: unknown, properties: Open, now_ms: Time): Time {
   const own_ms = timeIn(properties);
   const near_ms = now_ms ?? own_ms;
@@ -76,7 +76,7 @@ function timeIn(properties: Open): Time {
   return momentOf(time?.completed) ?? momentOf(time?.updated) ?? momentOf(time?.created);
 }
 
-/** Tokens and cost of one model call: `input` is without the cache, `output` without reasoning. Null: it has neither. */
+/** Tokens and cost of one model call. `input` excludes the cache, `output` excludes reasoning. Null: there are none. */
 export function spentOf(native: Merged<{ message: Message; part: Part }>): Spent | null {
   const tokens = nativeOf(native.tokens);
   const cache = nativeOf(tokens?.cache);
@@ -91,7 +91,7 @@ export function spentOf(native: Merged<{ message: Message; part: Part }>): Spent
   return tokens === null && isEmpty(figures) ? null : figures;
 }
 
-/** The figures that a later snapshot of the same call adds; null when none. */
+/** The figures that a later snapshot of the same call adds; null if none. */
 export function added(now: Spent, before: Spent | null): Spent | null {
   const more = minus(now, before);
   const figures = [...Object.values(more.usage), more.cost_usd];

@@ -22,7 +22,7 @@ import { opencode } from './index.ts';
 
 const testdata = join(import.meta.dirname, 'testdata');
 
-/** Their stdout does not tell the work folder, which the session does: compared below, without it. */
+/** Stdout of these does not have the work folder, which the session has. They are compared below, without it. */
 const FOLDERLESS = ['apply-patch', 'multi-step-no-rg', 'serve-attach', 'write-edit'];
 
 function rowsOf(session_dir: string): string | null {
@@ -59,7 +59,7 @@ async function recorded(scenario: string, file: string): Promise<Event[]> {
   return wholeRun(opencode, recording);
 }
 
-/** Where the arguments of a call are in no channel, truth.json has null. */
+/** If no channel has the arguments of a call, truth.json has null. */
 function truthOf(scenario: string, channel: 'stdout' | 'session' | 'bus'): Truth {
   const text = readFileSync(join(testdata, scenario, 'truth.json'), 'utf8');
   const truth = JSON.parse(text)[channel] as Truth;
@@ -112,7 +112,7 @@ const part = (id: string, message_id: string, fields: Fields, session_id = SES):
 const tool = (id: string, name: string, state: Fields, session_id = SES): Fields =>
   part(id, 'msg_1', { type: 'tool', tool: name, callID: `call_${id}`, state }, session_id);
 
-/** JSON with every character beyond ASCII as an escape. */
+/** JSON with every non-ASCII character escaped. */
 const escaped = (json: string) =>
   json.replaceAll(/[\u0080-\uffff]/g, (char) => {
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -140,7 +140,7 @@ describe('recordings in other shapes', () => {
     const folder = join(testdata, scenario, 'session');
     const name = existsSync(folder) && readdirSync(folder).find((one) => /^export-/.test(one));
     if (!name) continue;
-    verifies(['AG-3', 'AG-15'], `${scenario}: the export tells every fact`, async () => {
+    verifies(['AG-3', 'AG-15'], `${scenario}: the export has every fact`, async () => {
       const events = await recorded(scenario, join('session', name));
       expect(wrongFacts(truthOf(scenario, 'session'), outcomeOf(events))).toEqual([]);
       expect(malformed(events)).toEqual([]);
@@ -170,8 +170,8 @@ describe('recordings in other shapes', () => {
   }
 
   for (const scenario of FOLDERLESS) {
-    verifies(['AG-3', 'AG-15'], `${scenario}: rows and stream tell the same`, async () => {
-      const told = (events: readonly Event[]) => {
+    verifies(['AG-3', 'AG-15'], `${scenario}: rows and stream yield the same facts`, async () => {
+      const facts = (events: readonly Event[]) => {
         const { tool_calls, message, artifacts } = outcomeOf(events);
         const files = artifacts.map(({ path, ...rest }) => [basename(path), rest]);
         return { tool_calls, message, files };
@@ -180,7 +180,7 @@ describe('recordings in other shapes', () => {
       expect(wrongFacts(truthOf(scenario, 'session'), outcomeOf(rows))).toEqual([]);
       expect(malformed(rows)).toEqual([]);
       expect(problems(rows)).toEqual([]);
-      expect(told(rows)).toEqual(told(await recorded(scenario, 'stdout.jsonl')));
+      expect(facts(rows)).toEqual(facts(await recorded(scenario, 'stdout.jsonl')));
     });
   }
 
@@ -189,7 +189,7 @@ describe('recordings in other shapes', () => {
     ['serve', 'global-event.jsonl'],
     ['serve-attach', 'event.jsonl'],
   ] as const) {
-    verifies('RO-2', `${scenario}/${file}: the bus tells every fact, each once`, async () => {
+    verifies('RO-2', `${scenario}/${file}: the bus has every fact once`, async () => {
       const events = await recorded(scenario, file);
       expect(wrongFacts(truthOf(scenario, 'bus'), outcomeOf(events))).toEqual([]);
       expect(malformed(events)).toEqual([]);
@@ -202,7 +202,7 @@ describe('recordings in other shapes', () => {
     });
   }
 
-  verifies('RO-2', 'a sync repeat gives nothing new, but a sync without its event does', () => {
+  verifies('RO-2', 'a sync repeat adds nothing, but a sync without its event does', () => {
     const info = { id: SES, directory: '/p', version: '1', time: { created: T0 } };
     const plain = { id: 'evt_1', type: 'session.created', properties: { info } };
     const syncEvent = { id: 'evt_1', type: 'session.created.1', seq: 0, aggregateID: SES };
@@ -215,7 +215,7 @@ describe('recordings in other shapes', () => {
     expect(kindsOf(stored, 'session_started')[0]?.data.cwd).toBe('/p');
   });
 
-  verifies('AG-14', 'an export that is cut off gives what it had, and says so', async () => {
+  verifies('AG-14', 'a truncated export yields its complete parts and a problem', async () => {
     const path = join(testdata, 'read', 'session');
     const name = readdirSync(path).find((one) => one.startsWith('export-')) ?? '';
     const bytes = readFileSync(join(path, name));
@@ -226,7 +226,7 @@ describe('recordings in other shapes', () => {
     expect(kindsOf(lone, 'problem').map(({ data }) => data.code)).toEqual(['not_json', 'not_json']);
   });
 
-  verifies('AG-2', 'an export with lines gone, doubled or foreign never breaks the decoder', () => {
+  verifies('AG-2', 'missing, duplicate or foreign lines never break the decoder', () => {
     const folder = join(testdata, 'write-edit', 'session');
     const name = readdirSync(folder).find((one) => one.startsWith('export-')) ?? '';
     const whole = readFileSync(join(folder, name), 'utf8').split('\n');
@@ -243,7 +243,7 @@ describe('recordings in other shapes', () => {
     }
   });
 
-  verifies('AG-15', 'an export on one line, and an export with escapes, read the same', () => {
+  verifies('AG-15', 'an export on one line or with escapes yields the same events', () => {
     const text = { id: 'prt_1', sessionID: SES, messageID: 'msg_1', type: 'text', time };
     const info = { id: 'msg_1', sessionID: SES, role: 'assistant', finish: 'stop' };
     const times = { created: T0, completed: T0 + 9 };
@@ -264,7 +264,7 @@ describe('recordings in other shapes', () => {
     }
   });
 
-  verifies('AG-13', 'JSON in the texts of rows is read as text also where lines are bytes', () => {
+  verifies('AG-13', 'JSON in the texts of rows is also read as text when lines are bytes', () => {
     const message = { role: 'assistant', time: { created: T0, completed: T0 + 9 }, finish: 'stop' };
     const said = { type: 'text', text: 'Grün → 👋', time };
     const ids = { session_id: SES, time_created: T0 };
@@ -302,7 +302,7 @@ describe('the bus of earlier versions', () => {
     },
   );
 
-  verifies('RO-3', 'a text that comes in snapshots is its last snapshot', () => {
+  verifies('RO-3', 'a text in several snapshots is its last snapshot', () => {
     const text = (words: string, more: Fields = {}) =>
       part('p1', 'msg_1', { type: 'text', text: words, ...more });
     const grows = ['Hel', 'Hello wor', 'Hello world'];
@@ -320,7 +320,7 @@ describe('the bus of earlier versions', () => {
     expect(deltas).toEqual(['Hel', 'lo wor', 'ld']);
   });
 
-  verifies(['RO-4', 'RO-5'], 'the last assistant message speaks; tokens are summed', () => {
+  verifies(['RO-4', 'RO-5'], 'the last assistant message is final; tokens are summed', () => {
     const user = bus('message.updated', {
       info: { id: 'u1', sessionID: SES, role: 'user', time: { created: T0 } },
     });
@@ -388,7 +388,7 @@ describe('the bus of earlier versions', () => {
     }
   });
 
-  verifies('RO-2', 'a file that was edited by no call is a change all the same', () => {
+  verifies('RO-2', 'a file edited without a call is still a change', () => {
     const events = stdout(
       created,
       bus('file.edited', { path: '/p/a', diff: { file: 'a', before: '', after: 'x' } }),
@@ -411,7 +411,7 @@ describe('the bus of earlier versions', () => {
     ]);
   });
 
-  verifies(['RO-2', 'RO-6'], 'retries, slash commands and errors of the session are told', () => {
+  verifies(['RO-2', 'RO-6'], 'retries, slash commands and session errors are recorded', () => {
     const error = { name: 'ApiError', data: { message: 'overloaded', statusCode: 529 } };
     const status = { type: 'retry', attempt: 1, message: 'Rate limited', next: T0 + 2000 };
     const events = stdout(
@@ -450,7 +450,7 @@ describe('the bus of earlier versions', () => {
     });
   });
 
-  verifies('AG-2', 'event types nobody knows are counted, noise is not', () => {
+  verifies('AG-2', 'unknown event types are counted, noise is not', () => {
     const events = stdout(created, bus('session.next.step', {}), bus('plugin.added', {}));
     expect(problems(events)).toEqual(['unknown_record session.next.step']);
     expect(problems(stdout(part('p', 'm', { type: 'hologram' })))).toEqual([
@@ -487,7 +487,7 @@ describe('how calls end', () => {
     expect(calls(question)).toEqual([['call_2', 'AskUser', 'denied', null]]);
   });
 
-  verifies('AG-11', 'a run is over only after a last step, whatever came before it', () => {
+  verifies('AG-11', 'a run ends only with a last step, whatever came before it', () => {
     const reason = (...records: unknown[]) => outcomeOf(stdout(...records)).exit_reason;
     expect(reason(begin(), finish('tool-calls'))).toBe('incomplete');
     expect(reason(begin(), finish('unknown'))).toBe('incomplete');
@@ -502,7 +502,7 @@ describe('how calls end', () => {
     expect(reason(begin(), aborted)).toBe('cancelled');
   });
 
-  verifies('AG-9', 'commands that the tool ended itself are timed out or cancelled', () => {
+  verifies('AG-9', 'commands ended by the tool itself are timed out or cancelled', () => {
     const shell = (note: string, tag = 'shell') =>
       used('bash', {
         status: 'completed',
@@ -550,7 +550,7 @@ describe('how calls end', () => {
     },
   );
 
-  verifies('AG-3', 'calls of one id are all kept: one after the other, and at once', () => {
+  verifies('AG-3', 'calls with the same id are all kept, in sequence and in parallel', () => {
     const done = { status: 'completed', input: { pattern: 'x' }, output: '', time };
     const twice = stdout(
       begin(),
@@ -593,7 +593,7 @@ describe('launch', () => {
     self: { node: 'node', entry: 'tacho' },
   };
 
-  verifies('AG-18', 'the prompt goes through stdin, exactly', () => {
+  verifies('AG-18', 'the prompt is passed on stdin unchanged', () => {
     expect(opencode.launch(request)).toEqual({
       command: 'opencode',
       args: ['run', '--format', 'json', '--thinking'],

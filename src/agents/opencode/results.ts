@@ -1,4 +1,4 @@
-/** What the last state of a call says: how it ended, and the files it changed. */
+/** The end of a call and the files it changed, from its last state. */
 import { tailOf } from '../../lib/byte-text.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
 import type { DataOf } from '../../model/event.ts';
@@ -8,21 +8,21 @@ import type { ToolState } from './native.ts';
 
 type Change = Omit<DataOf<'file_changed'>, 'call_id' | 'source'>;
 
-/** How refusals begin, and who refuses. */
+/** Beginnings of refusals, and their source. */
 const REFUSALS = [
   ['The user rejected permission to use this specific tool call', 'user'],
   ['The user has specified a rule which prevents you from using this specific tool call', 'rule'],
   ['The user dismissed this question', 'user'],
 ] as const;
-/** After a refusal with advice the run continues, as after a rule; the others end it. */
+/** After a refusal with advice the run continues, as after a rule. Other refusals end it. */
 const ADVICE = 'with the following feedback';
 const ABORTED = 'Tool execution aborted';
-/** The shell tool adds this to the output of a command that it ended itself. */
+/** The shell tool appends this to the output of a command that it ended itself. */
 const ENDED_BY_TOOL = /<(?:bash|shell)_metadata>\n([^<]*)<\/(?:bash|shell)_metadata>[\t-\r ]*$/;
 export const SHELLS: ReadonlySet<string> = new Set(['bash', 'shell']);
 const METADATA_CHARS = 1_000;
 
-/** `exit_code`: known otherwise. `ends_run`: the call was refused, and the run ends by that. */
+/** `exit_code`: known from elsewhere. `ends_run`: the call was refused, which ends the run. */
 export function resultOf(
   call: { native_tool: string; exit_code: number | null },
   state: ToolState,
@@ -61,7 +61,7 @@ function written(input: Open | null, metadata: Open | null): Change[] {
   return [{ path, operation, diff: null, size: content === null ? null : asciiBytes(content) }];
 }
 
-/** An edit of nothing into something makes the file. */
+/** An edit of an empty text creates the file. */
 function edited(input: Open | null, metadata: Open | null): Change[] {
   const filediff = nativeOf(metadata?.filediff);
   const path = filledOf(filediff?.file) ?? filledOf(input?.filePath);

@@ -1,4 +1,4 @@
-/** What versions to come may send, parts that never rest, and sub-agents that speak at once. */
+/** Records of future versions, parts that are updated very often, and parallel sub-agents. */
 import { describe, expect, test } from 'vitest';
 import { cpuMs } from '../../../test/cpu-ms.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
@@ -19,7 +19,7 @@ const T0 = 1_794_706_000_000;
 
 const lines = (records: readonly unknown[]) =>
   Buffer.from(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-const told = (...records: unknown[]) => eventsOf(opencode, 'stdout', [lines(records)]);
+const decoded = (...records: unknown[]) => eventsOf(opencode, 'stdout', [lines(records)]);
 const problems = (events: readonly Event[]) =>
   kindsOf(events, 'problem').map(({ data }) => `${data.code} ${data.detail}`);
 const bus = (type: string, properties: Fields): Fields => ({ type, properties });
@@ -38,14 +38,14 @@ const delta = (part_id: string, text: string): Fields =>
 const created = (id: string, parent?: string): Fields =>
   bus('session.created', { info: { id, parentID: parent, time: { created: T0 } } });
 
-describe('versions to come', () => {
-  /** Every object gets fields that nobody knows. */
+describe('future versions', () => {
+  /** Adds unknown fields to every object. */
   function grown(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(grown);
     if (typeof value !== 'object' || value === null) return value;
     const known = Object.entries(value).map(([key, inner]) => [
       key,
-      // What a tool was told or says of itself is no record of the CLI.
+      // A tool's input and metadata are not records of the CLI.
       ['input', 'metadata', 'data'].includes(key) ? inner : grown(inner),
     ]);
     return { ...Object.fromEntries(known), future: { kind: 'x', list: [1, null] }, revision: 7 };
@@ -66,16 +66,16 @@ describe('versions to come', () => {
     'unknown_record a row of an unknown table',
   ];
 
-  verifies('AG-2', 'an event that has neither a type nor data is a problem of its own', () => {
+  verifies('AG-2', 'an event without type and data is a separate problem', () => {
     const type = { toString: 1, valueOf: 1 };
-    const events = told({ type: 'sync', syncEvent: { id: 'e', type, data: 'x' } });
+    const events = decoded({ type: 'sync', syncEvent: { id: 'e', type, data: 'x' } });
     expect(problems(events)).toEqual([expect.stringMatching(/^bad_record .* without data$/)]);
   });
 
   const recordings = recordingsIn(`${import.meta.dirname}/testdata`).filter(
     ({ channel, truth }) => channel === 'stdout' && (truth?.calls.length ?? 0) > 0,
   );
-  verifies('AG-2', 'unknown fields change nothing; unknown records are told, each once', () => {
+  verifies('AG-2', 'unknown fields change nothing; unknown records are reported once each', () => {
     expect(recordings.length).toBeGreaterThan(5);
     for (const { scenario, bytes, truth } of recordings) {
       const records = bytes
@@ -84,7 +84,7 @@ describe('versions to come', () => {
         .filter((line) => line.startsWith('{'))
         .map((line) => JSON.parse(line));
       const calls = truth?.calls.map((call) => ({ ...call, input: call.input ?? {} })) ?? [];
-      const events = told(...records.slice(0, 1).map(grown), ...FUTURE, ...records.map(grown));
+      const events = decoded(...records.slice(0, 1).map(grown), ...FUTURE, ...records.map(grown));
       const outcome = outcomeOf(events);
       if (truth) expect(wrongFacts({ ...truth, calls }, outcome), scenario).toEqual([]);
       expect(problems(events), scenario).toEqual(UNKNOWN);
@@ -92,38 +92,34 @@ describe('versions to come', () => {
     }
   });
 
-  verifies(
-    'AG-2',
-    'a call in a state that nobody knows is a call, and ends when its end comes',
-    () => {
-      const call = (state: Fields) =>
-        part('prt_1', 'msg_1', SES, { type: 'tool', tool: 'bash', callID: 'c1', state });
-      const input = { command: 'true' };
-      const events = told(
-        created(SES),
-        message('msg_1', SES),
-        call({ status: 'queued', input }),
-        call({ status: 'paused', input, until: T0 }),
-        call({ status: 'completed', input, output: '', metadata: { exit: 0 } }),
-      );
-      expect(problems(events)).toEqual([
-        'unknown_record tool state queued',
-        'unknown_record tool state paused',
-      ]);
-      expect(outcomeOf(events).tool_calls.map(({ id, status }) => [id, status])).toEqual([
-        ['c1', 'ok'],
-      ]);
-    },
-  );
+  verifies('AG-2', 'a call in an unknown state is a call, and ends with its end record', () => {
+    const call = (state: Fields) =>
+      part('prt_1', 'msg_1', SES, { type: 'tool', tool: 'bash', callID: 'c1', state });
+    const input = { command: 'true' };
+    const events = decoded(
+      created(SES),
+      message('msg_1', SES),
+      call({ status: 'queued', input }),
+      call({ status: 'paused', input, until: T0 }),
+      call({ status: 'completed', input, output: '', metadata: { exit: 0 } }),
+    );
+    expect(problems(events)).toEqual([
+      'unknown_record tool state queued',
+      'unknown_record tool state paused',
+    ]);
+    expect(outcomeOf(events).tool_calls.map(({ id, status }) => [id, status])).toEqual([
+      ['c1', 'ok'],
+    ]);
+  });
 });
 
-describe('a part that never rests', () => {
+describe('a part that is updated very often', () => {
   const TIMES = 5_000;
   const output = (n: number) => 'line of output\n'.repeat(n);
 
   verifies(
     'RO-3',
-    'a call that is told thousands of times is one call, with its output once',
+    'a call that is updated thousands of times is one call, with its output once',
     () => {
       const call = (status: string, more: Fields) =>
         part('prt_1', 'msg_1', SES, {
@@ -133,7 +129,7 @@ describe('a part that never rests', () => {
           state: { status, input: { command: 'make' }, time: { start: T0 }, ...more },
         });
       const done = { output: output(50), metadata: { exit: 0 }, time: { start: T0, end: T0 + 5 } };
-      const events = told(
+      const events = decoded(
         created(SES),
         message('msg_1', SES),
         call('pending', { input: {} }),
@@ -141,7 +137,7 @@ describe('a part that never rests', () => {
           call('running', { metadata: { output: output(Math.floor(n / 100) + 1) } }),
         ),
         call('completed', done),
-        // What comes late is no second call.
+        // A late update is not a second call.
         call('completed', done),
         call('running', { metadata: { output: 'late' } }),
       );
@@ -155,10 +151,10 @@ describe('a part that never rests', () => {
     },
   );
 
-  verifies('RO-3', 'a text that is told thousands of times is its last snapshot', () => {
+  verifies('RO-3', 'a text that is updated thousands of times is its last snapshot', () => {
     const text = (words: string, more: Fields = {}) =>
       part('prt_1', 'msg_1', SES, { type: 'text', text: words, ...more });
-    const events = told(
+    const events = decoded(
       created(SES),
       message('msg_1', SES),
       ...Array.from({ length: TIMES }, (_, n) => text('x'.repeat(n % 400))),
@@ -171,32 +167,32 @@ describe('a part that never rests', () => {
   });
 });
 
-describe('texts that nobody finishes', () => {
+describe('unfinished texts', () => {
   const texts = (events: readonly Event[]) =>
     kindsOf(events, 'message_finished').map(({ data }) => data.text);
 
   verifies(
     'RO-3',
-    'beyond the limit of characters they are reported in pieces, and none is lost',
+    'beyond the character limit they are reported in pieces, and none is lost',
     () => {
       const piece = 'abcdefgh'.repeat(128 * 1024);
       const begun = [0, 1].map((n) => part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: '' }));
       const grown = Array.from({ length: 18 }, (_, n) =>
         delta(`prt_${n % 3 === 0 ? 0 : 1}`, piece),
       );
-      const events = told(created(SES), message('msg_1', SES), ...begun, ...grown);
+      const events = decoded(created(SES), message('msg_1', SES), ...begun, ...grown);
       expect(texts(events).join('')).toHaveLength(18 * piece.length);
       const longest = Math.max(...texts(events).map(({ length }) => length));
       expect(longest).toBeLessThanOrEqual(LIMITS.line_bytes_max + piece.length);
     },
   );
 
-  verifies('RO-3', 'beyond the limit of their number the oldest is reported', () => {
+  verifies('RO-3', 'beyond the count limit the oldest is reported', () => {
     const parts = Array.from({ length: LIMITS.waiting_drafts_max + 5 }, (_, n) =>
       part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: `text ${n}` }),
     );
     const later = bus('session.dreamt', {});
-    const events = told(created(SES), message('msg_1', SES), ...parts, later);
+    const events = decoded(created(SES), message('msg_1', SES), ...parts, later);
     expect(texts(events)).toEqual(parts.map((_, n) => `text ${n}`));
     const before = events.findIndex(({ kind }) => kind === 'problem');
     expect(texts(events.slice(0, before))).toEqual(parts.slice(0, 5).map((_, n) => `text ${n}`));
@@ -204,21 +200,19 @@ describe('texts that nobody finishes', () => {
 
   verifies(
     'AG-2',
-    'a piece of a text that is no longer held is a problem, not lost in silence',
+    'a piece of a text that is no longer held is a problem, not silently lost',
     () => {
       const parts = Array.from({ length: LIMITS.waiting_drafts_max + 1 }, (_, n) =>
         part(`prt_${n}`, 'msg_1', SES, { type: 'text', text: `text ${n}` }),
       );
       const late = [delta('prt_0', ' and more'), delta('prt_1', ' and more')];
-      const events = told(created(SES), message('msg_1', SES), ...parts, ...late);
+      const events = decoded(created(SES), message('msg_1', SES), ...parts, ...late);
       expect(texts(events)).toContain('text 1 and more');
-      expect(problems(events)).toContain(
-        'bad_record message.part.delta of a part that is not known',
-      );
+      expect(problems(events)).toContain('bad_record message.part.delta of an unknown part');
     },
   );
 
-  verifies('RO-3', 'texts that were finished take no room from later ones', () => {
+  verifies('RO-3', 'finished texts do not count towards the limit', () => {
     const long = 'abcdefgh'.repeat(128 * 1024);
     const finished = Array.from({ length: 12 }, (_, n) => [
       message(`msg_${n}`, SES),
@@ -228,12 +222,12 @@ describe('texts that nobody finishes', () => {
     const begun = part('prt_last', 'msg_last', SES, { type: 'text', text: '' });
     const pieces = ['in ', 'three ', 'pieces'].map((text) => delta('prt_last', text));
     const last = [message('msg_last', SES), begun, ...pieces, over('msg_last', SES)];
-    const events = told(created(SES), ...finished.flat(), ...last);
+    const events = decoded(created(SES), ...finished.flat(), ...last);
     expect(texts(events)).toEqual([...finished.map(() => long), 'in three pieces']);
   });
 });
 
-describe('sub-agents at once', () => {
+describe('parallel sub-agents', () => {
   const [A, B, C] = ['ses_a', 'ses_b', 'ses_c'];
   const task = (id: string, status: string, child: string, where = ['msg_1', SES]) =>
     part(`prt_${id}`, where[0] ?? '', where[1] ?? '', {
@@ -256,8 +250,8 @@ describe('sub-agents at once', () => {
       ...more,
     });
 
-  verifies(['AG-12', 'RO-3'], 'each keeps its own calls and words, however they interleave', () => {
-    const events = told(
+  verifies(['AG-12', 'RO-3'], 'each keeps its own calls and texts, however they interleave', () => {
+    const events = decoded(
       created(SES),
       message('msg_1', SES),
       task('t1', 'running', A),
@@ -276,7 +270,7 @@ describe('sub-agents at once', () => {
       message(`msg_${C}`, C),
       read('rc', 'completed', C),
       text(A, 'A is done.', { time: { start: T0, end: T0 + 1 } }),
-      // The end of one must not cut the other's words off.
+      // The end of one must not cut off the other's text.
       over(`msg_${C}`, C),
       task('t3', 'completed', C, [`msg_${A}`, A]),
       over(`msg_${A}`, A),
@@ -323,7 +317,7 @@ describe('many open calls', () => {
   };
   const running = (command: string) => ({ status: 'running', input: { command } });
 
-  test('each record takes its time without regard to their number', () => {
+  test('the time per record does not depend on their number', () => {
     const out: Draft[] = [];
     const calls = callsTo(out);
     for (let at = 0; at < 10_000; at++)
@@ -340,7 +334,7 @@ describe('many open calls', () => {
     expect(cpuMs() - before).toBeLessThan(3_000);
   });
 
-  test('calls of one id that are open at once have ids of their own', () => {
+  test('open calls with the same id get different ids', () => {
     const out: Draft[] = [];
     const calls = callsTo(out);
     const ends = { status: 'completed', input: { command: 'x' }, output: '' };
@@ -354,7 +348,7 @@ describe('many open calls', () => {
     expect(ids).toEqual(['c', 'c#2', 'c#3']);
   });
 
-  test('a session belongs to the only open task that has none', () => {
+  test('a session belongs to the only open task without one', () => {
     const out: Draft[] = [];
     const calls = callsTo(out);
     const task = (id: string, sessionId?: string) =>

@@ -195,7 +195,7 @@ describe('sessions', () => {
     },
   );
 
-  verifies('AG-12', "a sub-agent's events on the bus are attached, known by name or not", () => {
+  verifies('AG-12', "a sub-agent's events on the bus are attached, named or not", () => {
     const running = { ...task.state, status: 'running' };
     const created = (info: Fields) => bus('session.created', { info });
     for (const state of [running, { ...running, metadata: undefined }]) {

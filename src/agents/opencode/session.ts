@@ -1,8 +1,8 @@
 /**
- * Where sessions are. The CLI keeps them in one SQLite database: there a session's path is the database's, with the
- * session's id below it. Earlier versions kept them in folders, one JSON file each: `session/<project>/<session>.json`,
- * `message/<session>/<message>.json`, `part/<message>/<part>.json`. These are read as rows, as the CLI itself moves
- * them into its database (seen in its source, not recorded): ids come from the files' names. Other files come from
+ * Location of sessions. The CLI keeps them in one SQLite database; the path of a session is then the database's path
+ * with the session's id below it. Earlier versions kept JSON files in folders: `session/<project>/<session>.json`,
+ * `message/<session>/<message>.json`, `part/<message>/<part>.json`. These are read as rows, as the CLI itself migrates
+ * them to its database (seen in its source, not recorded): ids come from the file names. Other files come from
  * `opencode export`, or are the database's rows, one per line.
  */
 import { existsSync, readdirSync } from 'node:fs';
@@ -22,9 +22,9 @@ import { records } from './stream.ts';
 const SESSION_ID = /^ses_[0-9a-zA-Z]{1,64}$/;
 const SESSION_FILE = /^(ses_[0-9a-zA-Z]{1,64})\.json$/;
 const EXPORT = /^export-ses_[0-9a-zA-Z]{1,64}\.json$/;
-/** In the order in which rows of one moment belong. */
+/** In the order for rows of the same time. */
 const ROWS: readonly string[] = ['db-session.jsonl', 'db-message.jsonl', 'db-part.jsonl'];
-/** An export begins with its session's info, some hundred bytes. */
+/** An export begins with its session's info, a few hundred bytes. */
 const HEAD_BYTES = 16 * 1024;
 
 function placesOf(env: NodeJS.ProcessEnv): { database: string; storage: string } {
@@ -35,14 +35,14 @@ function placesOf(env: NodeJS.ProcessEnv): { database: string; storage: string }
   return { database, storage: join(folder, 'storage') };
 }
 
-/** The export of the session that started this export's session; null for the root agent's. */
+/** The export of the session that started this export's session; null for the root agent. */
 async function parentOf(path: string): Promise<string | null> {
   const [info = ''] = headOf(path, HEAD_BYTES).split('"messages":');
   const id = /"parentID": ?"(ses_[0-9a-zA-Z]+)"/.exec(info)?.[1];
   return id === undefined ? null : `export-${id}.json`;
 }
 
-/** The exports of one run: the root agent's session first, then those that it started, directly or not. */
+/** The exports of one run: the root agent's session first, then the sessions that it started, directly or not. */
 async function exportsBeside(path: string, names: readonly string[]): Promise<string[]> {
   const parents = new Map<string, string | null>();
   for (const name of names) {
@@ -56,7 +56,7 @@ async function exportsBeside(path: string, names: readonly string[]): Promise<st
   return [root, ...[...parents.keys()].filter((name) => name !== root && rootOf(name) === root)];
 }
 
-/** Root sessions of the database, then those that were never moved into it. */
+/** Root sessions of the database, then sessions that were never migrated to it. */
 async function* kept(env: NodeJS.ProcessEnv): AsyncGenerator<SessionFile> {
   const { database, storage } = placesOf(env);
   const found = await stat(database).catch(() => null);
@@ -68,7 +68,7 @@ async function* kept(env: NodeJS.ProcessEnv): AsyncGenerator<SessionFile> {
         yield { path: join(database, session_id), session_id, modified_ms };
       }
     } catch {
-      // Reading it reports that it cannot be read.
+      // The error is reported when the database is read.
       yield { path: database, session_id: '', modified_ms: Math.floor(found.mtimeMs) };
     }
   }
@@ -106,7 +106,7 @@ export const session: SessionFiles = {
     if (SESSION_ID.test(name)) return sessionRows(dirname(path), name);
     if (!name.endsWith('.db')) return isStored(path) ? inChunks(storedRows(path)) : null;
     const count = rootSessions(path).length;
-    throw new Error(`it holds ${count} sessions: name one by its id, or take all of them`);
+    throw new Error(`the database has ${count} sessions: name one by its id, or use all of them`);
   },
 
   timeOf: (value) => (isNative(value) ? (momentOf(value.time_created) ?? null) : null),
@@ -114,16 +114,19 @@ export const session: SessionFiles = {
   decoder: records,
 };
 
-/** Whether the path is that of a session in such folders. */
+/** Whether the path is that of a session in folders of JSON files. */
 function isStored(path: string): boolean {
   return SESSION_FILE.test(basename(path)) && basename(dirname(dirname(path))) === 'session';
 }
 
-/** Null where there is none, or it is no JSON. Throws where it is over the limit, or behind a link: that may be any file of the user. */
+/**
+ * Null if the file is missing or is not JSON. Throws if it is over the limit, or behind a link, which could point to
+ * any file of the user.
+ */
 function fileBeside<F>(path: string, main: string): F | null {
   if (!existsSync(path)) return null;
   if (path !== main && !liesBeside(path, main)) {
-    const message = `${path}: a link leads to it, or it is no regular file`;
+    const message = `${path}: behind a link, or not a regular file`;
     throw new TachoError('not_a_file', message, { stage: 'read' });
   }
   const { text } = readTextFile(path, { bytes_max: LIMITS.line_bytes_max, stage: 'read' });
@@ -157,7 +160,7 @@ function infoIn(path: string): SessionInfo | null {
   }
 }
 
-/** The rows of the session at `path`, then those of the sub-agents that its calls name. */
+/** The rows of the session at `path`, then the rows of the sub-agents that its calls name. */
 function* storedRows(path: string): Generator<Row> {
   const folder = dirname(path);
   const storage = dirname(dirname(folder));

@@ -1,4 +1,4 @@
-/** Sessions: which is the root agent's, who speaks in the others, and what is known of the run's own. */
+/** Sessions: the root agent's and its sub-agents', the speaker, and the facts about the root session. */
 import { RecentSet } from '../../lib/bounded.ts';
 import type { DataOf } from '../../model/event.ts';
 import { type Drafts, Writer } from '../kit/drafts.ts';
@@ -12,7 +12,7 @@ type Intro = Pick<DataOf<'session_started'>, (typeof INTRO)[number]>;
 export class Sessions extends Writer {
   intro: Intro = { session_id: null, model: null, agent_version: null, cwd: null };
   readonly #calls: Calls;
-  /** Of sub-agents. */
+  /** Sessions of sub-agents. */
   readonly #children = new RecentSet<string>(REMEMBERED_MAX);
   /** The root session of an export. */
   #exported: string | null = null;
@@ -27,20 +27,20 @@ export class Sessions extends Writer {
     return this.#calls.parentOf(session_id) === null && !this.#children.has(session_id);
   }
 
-  /** Whether rows are of a session that has nothing to do with the export beside them. */
+  /** Whether rows belong to a session unrelated to the export beside them. */
   isForeign(session_id: string | null): boolean {
     const other = this.#exported !== null && this.#exported !== session_id;
     return other && this.isRoot(session_id);
   }
 
-  /** The agent of this session speaks; returns whether it is the root agent. */
+  /** Sets the speaker to the agent of this session. Returns whether it is the root agent. */
   speak(session_id: string | null): boolean {
     const parent = session_id === null ? null : this.#calls.parentOf(session_id);
     this.to.speak(parent, this.isRoot(session_id));
     return this.to.root;
   }
 
-  /** Reports what is new about the root session. */
+  /** Reports new facts about the root session. */
   introduce(news: Partial<Intro>): void {
     const now = { ...this.intro };
     for (const name of INTRO) now[name] ??= news[name] ?? null;
@@ -50,7 +50,7 @@ export class Sessions extends Writer {
     this.to.session(now);
   }
 
-  /** `exported`: the session of an export; rows beside it count only if they are of its family. */
+  /** `exported`: the session of an export. Rows beside it count only if they belong to its family. */
   take(info: SessionInfo, exported = false): void {
     const session_id = idOf(info.id);
     const parent = idOf(info.parentID);
@@ -70,7 +70,7 @@ export class Sessions extends Writer {
   }
 }
 
-/** `provider/model` where both are given. */
+/** `provider/model` if both are given. */
 export function modelOf(providerID: unknown, modelID: unknown): string | null {
   const model = idOf(modelID);
   const provider = idOf(providerID);

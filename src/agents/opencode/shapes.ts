@@ -1,9 +1,9 @@
-/** The kinds of records, and fields in them that belong to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
 import { storedKind } from './native.ts';
 
-/** Within records, messages have a role and calls a status. */
+/** Within records, messages have a role and calls have a status. */
 const kindOf: RecordShapes['kindOf'] = (value) => {
   const words = [value.type, value.role, value.status];
   return words.find((word) => typeof word === 'string') ?? storedKind(value) ?? '';
@@ -20,7 +20,7 @@ export const shapes: RecordShapes = {
   unrecorded: {
     stdout: {
       'command.executed': 'properties?{name? arguments? command? exitCode?}',
-      // Of earlier versions.
+      // Earlier versions.
       error: 'error{message?}',
       'file.edited': 'properties{path? diff?{before?}}',
       'message.part.updated': 'properties{part{ignored? synthetic?}}',
@@ -34,7 +34,7 @@ export const shapes: RecordShapes = {
       'session.status': 'properties{status{<retry> type? attempt? message? next?}}',
       'session.updated': 'properties{info{parentID?}}',
       text: 'part{ignored?}',
-      // Records that hold others: the bus of all projects, durable events, and exports on one line.
+      // Records that contain others: the bus of all projects, durable events, and exports on one line.
       export: 'info?* messages?{info?* parts?*} parts?*',
       global: 'payload?*',
       sync: 'type? syncEvent?{id? type? data?*}',

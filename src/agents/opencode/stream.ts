@@ -1,4 +1,4 @@
-/** One decoder for every form of record (RO-2): the CLI's lines, the server's events and wrappers, database rows, exports. */
+/** One decoder for all forms of records (RO-2): the CLI's lines, server events and wrappers, database rows, exports. */
 import { RecentSet } from '../../lib/bounded.ts';
 import { jsonInside } from '../../lib/byte-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -25,7 +25,7 @@ import { eventTime, type Line, type Message, type Part, storedKind } from './nat
 
 type Records = Stdout & Session;
 type Rows = Table<Records>['records'];
-/** Records that hold others. */
+/** Records that contain other records. */
 type Wrapper = Merged<Records, 'global' | 'sync' | 'row/event' | 'export'>;
 type Durable = Merged<{ row: Session['row/event']; sync: Inside<Stdout['sync']['syncEvent']> }>;
 
@@ -73,17 +73,17 @@ function lines(to: Drafts, talk: Conversation): Rows {
   };
 }
 
-/** JSON in a text is read; other values stay. */
+/** Parses JSON in a text; other values are unchanged. */
 function parsed<F>(value: Claim<F> | undefined): Claim<F> | undefined {
   return typeof value === 'string' ? (jsonInside(value) as Claim<F>) : value;
 }
 
-/** Takes apart what holds records, and finds times for records that have none. */
+/** Unwraps records inside other records, and finds times for records without one. */
 class Forms extends Writer {
   readonly document = new DocumentLines(this.to);
   readonly #talk: Conversation;
   readonly #events = new RecentSet<string>(LIMITS.waiting_drafts_max);
-  /** The last time that a record had. */
+  /** The time of the last record that had one. */
   #now_ms: Time;
 
   constructor(to: Drafts, talk: Conversation) {
@@ -91,7 +91,7 @@ class Forms extends Writer {
     this.#talk = talk;
   }
 
-  /** Pieces of exports, and rows of the database, which hold JSON as text. */
+  /** Pieces of exports, and database rows, which hold JSON as text. */
   readonly records: Rows = {
     'export/session': ({ session }) => {
       const info = nativeOf(session) ?? {};
@@ -139,7 +139,7 @@ class Forms extends Writer {
     return isNative(wrapper.info) ? this.#pieces(wrapper) : null;
   }
 
-  /** A line of an export, or of an event stream as the server sends it. */
+  /** A line of an export, or of an event stream as sent by the server. */
   text(line: string): readonly unknown[] | null {
     const pieces = this.document.line(line);
     if (pieces !== null || !line.startsWith('data: ')) return pieces;
@@ -153,7 +153,7 @@ class Forms extends Writer {
     return false;
   }
 
-  /** A durable event: in the database, and on `/global/event` once more after it came as an ordinary one. */
+  /** A durable event: in the database, and repeated on `/global/event` after the ordinary event. */
   #durable({ id, type, data }: Durable): unknown[] {
     const properties = nativeOf(parsed(data));
     if (properties) return [{ id, type: textOf(type)?.replace(/\.\d+$/, ''), properties }];
@@ -161,7 +161,7 @@ class Forms extends Writer {
     return [];
   }
 
-  /** `{info, messages}` of an export, or one message `{info, parts}` as the server answers it. */
+  /** `{info, messages}` of an export, or one message `{info, parts}` as the server returns it. */
   *#pieces({ info, messages, parts }: Wrapper): Generator<unknown> {
     if (!Array.isArray(messages)) {
       yield { message: info };
@@ -188,7 +188,7 @@ class Forms extends Writer {
     this.#talk.message(info, 'stored');
   }
 
-  /** One of an export has no time of its own. */
+  /** A part of an export has no time of its own. */
   #part(part: Part, row_ms?: Time): void {
     const time = nativeOf(part.time) ?? nativeOf(nativeOf(part.state)?.time);
     this.to.at_ms = momentOf(time?.start) ?? row_ms ?? this.#now_ms;
@@ -201,7 +201,7 @@ function isHollow(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/** A row of the database's table of events. */
+/** A row of the database's event table. */
 function eventRow(record: Wrapper): Durable | null {
   const session_id = idOf(record.aggregate_id) ?? idOf(record.aggregateID);
   return session_id !== null && record.data !== undefined ? record : null;

@@ -1,6 +1,6 @@
 /**
- * Text and reasoning parts. On the bus a part comes empty, grows by deltas or snapshots, and comes whole at last; its
- * last snapshot counts (RO-3). A part that changes after it was reported makes its message come again under a marked id.
+ * Text and reasoning parts. On the bus a part starts empty, grows by deltas or snapshots, and ends as a whole. Its last
+ * snapshot counts (RO-3). If a part changes after it was reported, its message is reported again under a marked id.
  */
 
 import { RecentSet } from '../../lib/bounded.ts';
@@ -11,26 +11,26 @@ import { idOf, momentOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
 import { type Part, REMEMBERED_MAX } from './native.ts';
 
 export interface Said {
-  /** Null: no record has said yet who wrote the message. */
+  /** Null: no record has named the author yet. */
   role: 'assistant' | 'user' | null;
-  /** Made by the CLI, or a summary for the model itself: never the run's last word. */
+  /** Made by the CLI, or a summary for the model itself. Never the final text of the run. */
   synthetic: boolean;
 }
 
-/** A part that nothing of is known but its ids. */
+/** A part with only its ids known. */
 function begun({ parent, lost, at_ms }: Drafts, part: Part) {
   return {
     thinking: part.type === 'reasoning',
     session_id: idOf(part.sessionID),
     message_id: idOf(part.messageID),
     parent,
-    /** The call of the sub-agent that wrote it is not known: it must not speak for the root agent. */
+    /** The call of the sub-agent that wrote it is unknown. The text must not be taken for the root agent's. */
     lost,
     said: { role: null, synthetic: false } as Said,
     text: '',
     ended: false,
     at_ms,
-    /** The text that was reported; null: none yet. */
+    /** The reported text; null: none yet. */
     reported: null as string | null,
   };
 }
@@ -42,7 +42,7 @@ export class Texts extends Writer {
   #repeated = 0;
   #chars = 0;
 
-  /** `live`: more of the part may follow. */
+  /** `live`: updates of the part may follow. */
   part(part: Part, said: Said, live: boolean): void {
     const message_id = idOf(part.messageID);
     const id = idOf(part.id) ?? `${message_id}/${wordOf(part.type)}`;
@@ -67,7 +67,7 @@ export class Texts extends Writer {
     held.text = text;
   }
 
-  /** Beyond the limits the oldest texts are reported as far as they came. Further pieces of a text are a text of their own. */
+  /** Beyond the limits the oldest texts are reported as far as known. Further pieces become a separate text. */
   #bound(): void {
     const many = this.#held.size > LIMITS.waiting_drafts_max;
     if (!many && this.#chars <= LIMITS.line_bytes_max) return;
@@ -83,7 +83,7 @@ export class Texts extends Writer {
   delta(part_id: string, text: string): void {
     const held = this.#held.get(part_id);
     if (held === undefined) {
-      if (!this.#done.has(part_id)) this.to.bad('message.part.delta of a part that is not known');
+      if (!this.#done.has(part_id)) this.to.bad('message.part.delta of an unknown part');
       return;
     }
     this.#set(held, held.text + text);
@@ -99,7 +99,7 @@ export class Texts extends Writer {
     this.to.put(kind, { message_id, parent_call_id, text }, held.at_ms);
   }
 
-  /** A record says who wrote the message. */
+  /** A record names the author of the message. */
   known(message_id: string, said: Said): void {
     for (const held of this.#held.values()) if (held.message_id === message_id) held.said = said;
   }
@@ -130,10 +130,10 @@ export class Texts extends Writer {
     this.to.put('message_finished', { ...whole, role, synthetic, partial }, at_ms);
   }
 
-  /** A step or message of a session is over: its texts are reported, and later records of them are repeats. */
+  /** A step or message of a session ended: its texts are reported, and later records of them are repeats. */
   flush(session_id: string | null): void {
     for (const held of this.#held.values()) {
-      // Other sessions speak at the same time; a text of nobody waits until a record claims it.
+      // Other sessions speak at the same time. A text without an author waits until a record names one.
       if (held.session_id !== session_id || held.said.role === null) continue;
       held.ended = true;
       this.#report(held);
@@ -146,7 +146,7 @@ export class Texts extends Writer {
     }
   }
 
-  /** The stream is over: texts that are still held were never finished. */
+  /** The stream ended: texts that are still held were never finished. */
   end(): void {
     for (const held of this.#held.values()) this.#report(held);
     this.#held.clear();

@@ -1,4 +1,4 @@
-/** The tool table: names and fields as the CLI sends them to its model (testdata/tools.json), and those of earlier versions. */
+/** The tool table: names and fields as sent to the model (testdata/tools.json), and those of earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
 import type { CallRequestedDraft } from '../../model/draft.ts';
 import { idOf, nativeOf, textOf } from '../kit/native.ts';
@@ -39,8 +39,8 @@ const BUILT_IN: ReadonlySet<string> = new Set([
 const PATCHES: ReadonlySet<string> = new Set(['apply_patch', 'patch']);
 
 /**
- * MCP tools are named `<server>_<tool>` and carry no other mark: a name with an underscore that is no built-in is one.
- * A plugin's tool of such a name looks the same, and a server's name with an underscore is cut at its first.
+ * MCP tools are named `<server>_<tool>`, without any other mark: a name with an underscore that is not a built-in is
+ * one. A plugin's tool with such a name looks the same, and a server name with an underscore is cut at its first.
  */
 function mcpOf(native_tool: string): { server: string; tool: string } | null {
   const at = native_tool.indexOf('_');
@@ -49,7 +49,7 @@ function mcpOf(native_tool: string): { server: string; tool: string } | null {
   return { server: native_tool.slice(0, at), tool: native_tool.slice(at + 1) };
 }
 
-/** Names that depend on the call: a patch is named by what it does; `invalid` is in the place of the tool that the model asked for. */
+/** Names that depend on the call: patches, by their effect, and `invalid`, which replaces the requested tool. */
 export function namesOf(
   native_tool: string,
   input: unknown,

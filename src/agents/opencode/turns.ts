@@ -1,4 +1,4 @@
-/** The root agent's turns, and what the last one says about how the run ended: no mode of the CLI has an end record. */
+/** The root agent's turns, and the end of the run from the last one. No mode of the CLI has an end record. */
 import type { ExitReason } from '../../model/words.ts';
 import { type End, endFor, OK, Writer } from '../kit/drafts.ts';
 import type { FailureFacts } from '../kit/failures.ts';
@@ -11,28 +11,28 @@ interface Failure {
 }
 
 const NEW = {
-  /** Whether the model call is over. */
+  /** Whether the model call has ended. */
   closed: false,
   finish: null as string | null,
   failure: null as End | null,
-  /** The words of a refusal that ends the run. */
+  /** The text of a refusal that ends the run. */
   refused: null as string | null,
   calls: 0,
-  /** A summary for the model itself: the answer is still to come. */
+  /** A summary for the model itself: the answer follows. */
   summary: false,
 };
 type Turn = typeof NEW & { readonly message_id: string | null };
 
 const PROVIDER_ERROR = /^(?:APIError|ApiError|ContextOverflowError|ProviderAuthError)$/;
 const ABORT = /^(?:AbortError|MessageAbortedError)$/;
-/** After these the CLI asks the model again; `unknown` comes from providers that give no reason. */
+/** After these the CLI asks the model again; `unknown` comes from providers that report no reason. */
 const CONTINUES: ReadonlySet<string> = new Set(['tool-calls', 'unknown']);
 
 export class Turns extends Writer {
   last: Turn | null = null;
-  /** The server says that the model works. */
+  /** The server reports that the model works. */
   busy = false;
-  /** The last failure that was reported: the server reports it of the session and of the message. */
+  /** The last reported failure: the server reports it for the session and for the message. */
   #failed: string | null = null;
   #ended = false;
 
@@ -42,14 +42,14 @@ export class Turns extends Writer {
     return this.last;
   }
 
-  /** The turn of this message; another message than the last begins another turn. */
+  /** The turn of this message. A new message starts a new turn. */
   of(message_id: string | null): Turn {
     if (this.last !== null && this.last.message_id === message_id) return this.last;
     this.#ended = false;
     return this.begin(message_id);
   }
 
-  /** An error of the root session: of its last turn, or of a prompt that got none. */
+  /** An error of the root session: in its last turn, or for a prompt without a turn. */
   fail({ end, facts }: Failure): void {
     this.last ??= { ...NEW, message_id: null };
     this.last.failure = end;
@@ -61,12 +61,12 @@ export class Turns extends Writer {
     if (end.exit_reason === 'provider_error') this.to.failed(facts);
   }
 
-  /** Whether something has begun and not ended; the server says twice that it has. */
+  /** Whether something has begun and not ended; the server reports the end twice. */
   get open(): boolean {
     return !this.#ended && (this.busy || this.last !== null);
   }
 
-  /** The server says that the session waits for its next prompt. */
+  /** The server reports that the session waits for its next prompt. */
   idle(): void {
     const end = endOf(this.last, true);
     this.#ended = end !== null;
@@ -95,7 +95,7 @@ export function failureOf(value: NativeError): Failure | null {
   return { end: endFor(exit_reason, message), facts };
 }
 
-/** How the run ended if nothing follows this turn; null: it did not end. `idle`: the server says that it is done. */
+/** The end of the run if nothing follows this turn; null: it did not end. `idle`: the server reports idle. */
 function endOf(turn: Turn | null, idle: boolean): End | null {
   if (turn?.failure) return turn.failure;
   const finish = turn?.finish ?? null;

@@ -1,4 +1,4 @@
-/** Tool calls, from request to result. Shared by stdout and session files; each is reported once, however often records repeat it. */
+/** Tool calls, from request to result. Shared by stdout and session files. Each call is reported once. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { asciiBytes } from '../../lib/utf8.ts';
@@ -12,7 +12,7 @@ import { type Asked, type Nested, ofNested, type Result, verdictOf } from './res
 interface FileUse {
   readonly tool: string;
   readonly path: string;
-  /** Of a write, where the text alone decides it. */
+  /** File size after a write, if the text alone decides it. */
   readonly size: number | null;
 }
 
@@ -21,9 +21,9 @@ export interface Call extends Asked {
   open: boolean;
   readonly parent: string | null;
   readonly file: FileUse | null;
-  /** Output shown so far: updates repeat it. */
+  /** Output shown so far. Updates repeat it. */
   shown: string;
-  /** Messages of its sub-agents taken so far, by sub-agent. */
+  /** Number of messages read so far, per sub-agent. */
   readonly taken: number[];
 }
 
@@ -31,7 +31,7 @@ const FILE_TOOLS: ReadonlySet<string> = new Set(['read', 'write', 'edit']);
 
 export class Calls extends Writer {
   readonly #calls = new RecentMap<string, Call>(LIMITS.open_calls_max);
-  /** Files that are known to exist: the CLI does not say whether a write created its file. */
+  /** Files that are known to exist: the CLI does not report whether a write created its file. */
   readonly #existing = new RecentSet<string>(LIMITS.artifacts_max);
 
   get(call_id: string): Call | undefined {
@@ -54,7 +54,7 @@ export class Calls extends Writer {
     this.to.requested(call_id, tool, inputOf(tool, block.arguments));
   }
 
-  /** `tool_execution_start`: comes before the CLI decides whether the call may run, so it is no start yet. */
+  /** `tool_execution_start` comes before the CLI decides whether the call may run, so it does not start the call. */
   announce(record: Stdout['tool_execution_start'], measured: boolean): void {
     const id = idOf(record.toolCallId);
     if (id !== null && this.#calls.get(id)?.open) return;
@@ -65,7 +65,7 @@ export class Calls extends Writer {
     this.request(block, { measured: maker?.measured ?? measured, cut: false });
   }
 
-  /** A tool that reports progress is at work. Its output is repeated whole each time; only what is new is shown. */
+  /** A tool that reports progress runs. Each update repeats the whole output; only the new part is shown. */
   progress(record: Stdout['tool_execution_update']): void {
     const call_id = idOf(record.toolCallId);
     const call = call_id === null ? undefined : this.#calls.get(call_id);
@@ -74,7 +74,7 @@ export class Calls extends Writer {
     call.ran = true;
     const text = contentText(nativeOf(record.partialResult)?.content);
     if (text === null || text === '' || text === call.shown) return;
-    // A window that has moved over long output shows nothing that is known to be new.
+    // If the window has moved over long output, nothing is known to be new.
     const news = text.startsWith(call.shown) ? text.slice(call.shown.length) : null;
     call.shown = text;
     this.to.progress(call_id, news);
@@ -93,7 +93,7 @@ export class Calls extends Writer {
     this.#end(call, { call_id, status, exit_code, output, duration_ms, ...named }, result.details);
   }
 
-  /** A call of a message that failed or was aborted is never run. */
+  /** A call of a failed or aborted message is never run. */
   drop(call_id: string): void {
     const call = this.#calls.get(call_id);
     if (!call?.open) return;
@@ -101,7 +101,7 @@ export class Calls extends Writer {
     this.to.finished({ call_id, status: 'cancelled', exit_code: null, output: null });
   }
 
-  /** `nestedCalls` of a result: calls that the call's script made. On stdout they were reported when they happened. */
+  /** `nestedCalls` of a result: calls made by the call's script. On stdout they were already reported. */
   nested(record: Nested, parent: string): void {
     const measured = this.#calls.get(parent)?.measured ?? false;
     const { parent: speaker } = this.to;
@@ -155,7 +155,7 @@ function fileUse(tool: string, input: unknown): FileUse | null {
   return { tool, path, size: content === null ? null : asciiBytes(content) };
 }
 
-/** An edit with a single pair has canonical fields too; the table maps whole fields only. */
+/** An edit with a single pair also gets canonical fields; the table maps whole fields only. */
 function inputOf(tool: string, input: unknown): unknown {
   const fields = tool === 'edit' ? nativeOf(input) : null;
   if (fields === null) return input ?? {};

@@ -1,4 +1,4 @@
-/** Messages of the user, the model and the tools, as both channels carry them. */
+/** Messages of the user, the model and the tools, as found in both channels. */
 import { isLonger } from '../../lib/byte-text.ts';
 import { type End, OK, type Time, Writer } from '../kit/drafts.ts';
 import type { FailureFacts } from '../kit/failures.ts';
@@ -23,30 +23,30 @@ import { type Message, ofMessage, type Result } from './results.ts';
 
 type Usage = Inside<Message['usage']>;
 
-/** Messages that neither the user nor the model wrote; commands the user ran without the model. */
+/** Messages that neither the user nor the model wrote, and commands that the user ran without the model. */
 export const ROLES_IGNORED = wordSet(
   'bashExecution branchSummary compactionSummary custom hookMessage',
 );
-/** A `/skill:name` command is in the user's message as the skill's whole text. */
+/** A `/skill:name` command appears in the user's message as the skill's whole text. */
 const SKILL = /^<skill name="([^"\n]+)" location="/;
 const SKILL_CHARS_MAX = 256;
-/** A model API's failure as the CLI words it: `429: {…}`. */
+/** A failure of the model API, as the CLI words it: `429: {…}`. */
 const STATUS = /^(\d{3})\b/;
 
-/** Messages have no id of their own on stdout; the time of their beginning identifies them. */
+/** Messages have no id on stdout; their start time identifies them. */
 export function messageId(message: Message): string | null {
   const begin = countOf(message.timestamp);
   return begin === null ? null : String(begin);
 }
 
-/** When a message was complete; its `timestamp` is its beginning. Unknown in versions that do not measure. */
+/** When a message was complete; `timestamp` is its start. Unknown in versions that do not measure durations. */
 export function endOf(message: Message): Time {
   const begin = timeOf(message);
   const took = durationOf(message.durationMs);
   return begin === undefined || took === null ? undefined : begin + took;
 }
 
-/** `usage` of a message or a compaction; null when there is none. `input` is without what the cache gave. */
+/** `usage` of a message or a compaction; null if there is none. `input` excludes the cache. */
 export function spentOf(value: Message['usage'] | undefined): Spent | null {
   const figures: Usage | null = nativeOf(value);
   if (figures === null) return null;
@@ -66,7 +66,7 @@ export function failureOf({ errorMessage }: { errorMessage?: unknown }): Failure
   return { status: status === undefined ? null : Number(status), message };
 }
 
-/** How a run ended that has this as the model's last message. */
+/** The end of a run with this as the model's last message. */
 export function endAfter(message: Message): End {
   const error = textOf(message.errorMessage);
   if (message.stopReason === 'error') return { exit_reason: 'provider_error', error };
@@ -76,7 +76,7 @@ export function endAfter(message: Message): End {
 
 export class Conversation extends Writer {
   readonly calls = new Calls(this.to);
-  /** Whether the version measures how long calls ran. */
+  /** Whether the version measures the duration of calls. */
   measured = false;
 
   assistant(message: Message): void {
@@ -90,7 +90,7 @@ export class Conversation extends Writer {
     for (const item of listOf(message.content)) {
       const block = nativeOf(item);
       if (block === null) {
-        to.bad('content block is no object');
+        to.bad('content block is not an object');
       } else if (block.type === 'toolCall') {
         this.calls.request(block, { measured, cut: message.stopReason === 'length' });
         const call_id = broken ? idOf(block.id) : null;
@@ -119,7 +119,7 @@ export class Conversation extends Writer {
     this.to.message('user', text);
   }
 
-  /** A `toolResult` message. Where the call has ended already, it only repeats that. */
+  /** A `toolResult` message. It is a repeat if the call has already ended. */
   resultMessage(message: Message): void {
     const result = ofMessage(message);
     const call = result.call_id === null ? undefined : this.calls.get(result.call_id);
@@ -133,7 +133,7 @@ export class Conversation extends Writer {
     this.calls.finish(result);
   }
 
-  /** Sub-agents run as processes of their own; their messages are in the details of the call, more of them each time. */
+  /** Sub-agents run as separate processes. Their messages are in the call's details, more of them with each update. */
   children(call_id: string, details: Open | null): void {
     const call = this.calls.get(call_id);
     const results = listOf(details?.results);

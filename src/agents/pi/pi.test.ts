@@ -63,7 +63,7 @@ const asked = (words: string): Fields => ({
   content: [text(words)],
   timestamp: clock,
 });
-/** A version that does not measure. */
+/** A version that does not measure durations. */
 const old = { durationMs: undefined };
 
 const turn = (message: Fields): Fields[] => [
@@ -104,7 +104,7 @@ const answer = (id: string, words: string, more: Fields = {}): Fields => ({
 });
 const start: Fields = { type: 'agent_start' };
 const over = (willRetry = false): Fields => ({ type: 'agent_end', messages: [], willRetry });
-/** Of a version that knows no `agent_settled`. */
+/** A version without `agent_settled`. */
 const bareEnd: Fields = { type: 'agent_end', messages: [] };
 const settled: Fields = { type: 'agent_settled', aborted: false };
 const end = [over(), settled];
@@ -142,7 +142,7 @@ describe('how calls end', () => {
     ...end,
   ];
 
-  verifies('AG-9', 'a call that could run and never ran was refused, whatever the words', () => {
+  verifies('AG-9', 'a call that could run and never ran was refused, whatever the text', () => {
     const refusal = done('c1', BLOCKED, { durationMs: undefined });
     const events = stdout(...oneCall(refusal));
     expect(statuses(events)).toEqual([['c1', 'denied', null]]);
@@ -173,7 +173,7 @@ describe('how calls end', () => {
     expect(statuses(cut)).toEqual([['c1', 'error', null]]);
   });
 
-  verifies('AG-9', 'versions that do not measure tell refusals by their words and updates', () => {
+  verifies('AG-9', 'without durations, refusals are recognised by text and updates', () => {
     const result = (words: string, tool = 'bash') =>
       statuses(
         stdout(...oneCall(done('c1', words, { toolName: tool, ...old }), old, tool)),
@@ -197,9 +197,9 @@ describe('how calls end', () => {
     expect(statuses(seen)).toEqual([['c1', 'error', null]]);
   });
 
-  verifies('AG-9', 'exit codes, time limits and interruptions are read from the last line', () => {
+  verifies('AG-9', 'exit codes, timeouts and interruptions are read from the last line', () => {
     const words = (line: string, more: Fields = {}) => stdout(...oneCall(done('c1', line, more)));
-    const told = { content: [text('x')], structuredContent: { exit_code: 0 } };
+    const reported = { content: [text('x')], structuredContent: { exit_code: 0 } };
     expect(
       [
         words('out\n\n\nCommand exited with code 3'),
@@ -207,7 +207,7 @@ describe('how calls end', () => {
         words('out\n\nCommand aborted'),
         words('Operation aborted', { durationMs: undefined }),
         words('Command exited with code 3', { isError: false }),
-        words('', { isError: false, result: told }),
+        words('', { isError: false, result: reported }),
         words('', { isError: false, result: { structuredContent: { exit_code: 5 } } }),
       ].map((events) => statuses(events)[0]?.slice(1)),
     ).toEqual([
@@ -219,11 +219,11 @@ describe('how calls end', () => {
       ['ok', 0],
       ['error', 5],
     ]);
-    const other = done('c1', 'x', { toolName: 'mcp__a__b', result: told, isError: false });
+    const other = done('c1', 'x', { toolName: 'mcp__a__b', result: reported, isError: false });
     expect(statuses(stdout(...oneCall(other, {}, 'mcp__a__b')))).toEqual([['c1', 'ok', null]]);
   });
 
-  verifies('AG-3', 'a result that is told four times, or only in its turn, is one result', () => {
+  verifies('AG-3', 'a result reported four times, or only in its turn, is one result', () => {
     const message = said([call('c1')]);
     const result = answer('c1', 'hi', { isError: false });
     const turn_end = { type: 'turn_end', message, toolResults: [result] };
@@ -262,7 +262,7 @@ describe('how calls end', () => {
     expect(problems(events)).toEqual([]);
   });
 
-  verifies('AG-3', 'a stream that is cut within a message keeps its words and whole calls', () => {
+  verifies('AG-3', 'a stream cut within a message keeps its text and complete calls', () => {
     const update = (event: Fields) => ({ type: 'message_update', assistantMessageEvent: event });
     const message = said([]);
     const events = stdout(
@@ -277,7 +277,7 @@ describe('how calls end', () => {
     expect(ending(events).slice(0, 2)).toEqual(['incomplete', 'none']);
   });
 
-  verifies('AG-7', 'an edit with one pair of texts says it canonically, others stay native', () => {
+  verifies('AG-7', 'an edit with one pair of texts has canonical fields', () => {
     const inputs = (args: Fields) => {
       const events = stdout(start, ...turn(said([call('c1', 'edit', args)])), ...end);
       return kindsOf(events, 'call_requested')[0]?.data.input;
@@ -312,7 +312,7 @@ describe('how calls end', () => {
     ]);
   });
 
-  verifies('AG-9', 'progress shows what is new of output that is repeated', () => {
+  verifies('AG-9', 'progress shows only the new part of repeated output', () => {
     const events = stdout(
       start,
       ...turn(said([call('c1')])),
@@ -345,7 +345,7 @@ describe('sub-agents and scripts', () => {
   });
   const asking = said([call('c1', 'subagent', { agent: 'scout', task: 'look' })]);
 
-  verifies(['AG-3', 'AG-12'], "a sub-agent's calls and words are its own, each told once", () => {
+  verifies(['AG-3', 'AG-12'], "a sub-agent's calls and texts are its own, recorded once", () => {
     const events = stdout(
       start,
       ...turn(asking),
@@ -376,7 +376,7 @@ describe('sub-agents and scripts', () => {
     expect(statuses(file)).toEqual(statuses(events));
   });
 
-  verifies('AG-3', 'nested calls that a session file does not tell whole are a problem', () => {
+  verifies('AG-3', 'nested calls that a session file has only in part are a problem', () => {
     const nestedCalls = {
       calls: [
         { id: 'c1/1', name: 'read', status: 'ok', arguments: { path: 'x' }, durationMs: 2.6 },
@@ -400,7 +400,7 @@ describe('sub-agents and scripts', () => {
     ]);
   });
 
-  verifies('AG-9', 'a nested call’s failure tells how it ended, where all of it is kept', () => {
+  verifies('AG-9', 'a nested call’s error decides its status, if it is complete', () => {
     const failures: [string, Fields][] = [
       ['bash', { error: '(no output)\n\nCommand exited with code 3' }],
       ['bash', { error: 'No deleting in this house.' }],
@@ -429,7 +429,7 @@ describe('sub-agents and scripts', () => {
     ]);
   });
 
-  verifies('EV-2', 'a skill typed as a command is used, one that is only spoken of is not', () => {
+  verifies('EV-2', 'a skill typed as a command is used, one that is only mentioned is not', () => {
     const typed = asked(
       '<skill name="toy" location="/s/toy/SKILL.md">\nBody\n</skill>\n\ngreet Bob',
     );
@@ -450,38 +450,26 @@ describe('how runs end on stdout', () => {
   const retry = { type: 'auto_retry_start', attempt: 1, maxAttempts: 3, delayMs: 2000.4 };
   const fine = said([text('ok')]);
 
-  verifies(
-    ['AG-10', 'AG-11'],
-    'a failure that is tried again is a retry, one that is not an error',
-    () => {
-      const again = { ...retry, errorMessage: '429: {}' };
-      const events = stdout(
-        start,
-        ...turn(failed),
-        over(true),
-        again,
-        start,
-        ...turn(fine),
-        ...end,
-      );
-      expect(ending(events)).toEqual(['ok', 'native_result', 1, 0]);
-      expect(kindsOf(events, 'provider_retried')[0]?.data).toEqual({
-        attempt: 1,
-        max_attempts: 3,
-        kind: 'rate_limit',
-        native_kind: null,
-        status: 429,
-        backoff_ms: 2000,
-      });
-      const both = [start, ...turn(failed), over(true), again, start, ...turn(failed)];
-      expect(ending(stdout(...both, ...end))).toEqual(['provider_error', 'native_result', 1, 1]);
-      expect(ending(stdout(...both.slice(0, -3)))).toEqual(['incomplete', 'none', 1, 0]);
-      const overflow = stdout(start, ...turn(failed), over(), start, ...turn(fine), ...end);
-      expect(ending(overflow)).toEqual(['ok', 'native_result', 0, 0]);
-    },
-  );
+  verifies(['AG-10', 'AG-11'], 'a failure that is retried is a retry, otherwise an error', () => {
+    const again = { ...retry, errorMessage: '429: {}' };
+    const events = stdout(start, ...turn(failed), over(true), again, start, ...turn(fine), ...end);
+    expect(ending(events)).toEqual(['ok', 'native_result', 1, 0]);
+    expect(kindsOf(events, 'provider_retried')[0]?.data).toEqual({
+      attempt: 1,
+      max_attempts: 3,
+      kind: 'rate_limit',
+      native_kind: null,
+      status: 429,
+      backoff_ms: 2000,
+    });
+    const both = [start, ...turn(failed), over(true), again, start, ...turn(failed)];
+    expect(ending(stdout(...both, ...end))).toEqual(['provider_error', 'native_result', 1, 1]);
+    expect(ending(stdout(...both.slice(0, -3)))).toEqual(['incomplete', 'none', 1, 0]);
+    const overflow = stdout(start, ...turn(failed), over(), start, ...turn(fine), ...end);
+    expect(ending(overflow)).toEqual(['ok', 'native_result', 0, 0]);
+  });
 
-  verifies(['AG-11', 'AG-14'], 'a second prompt opens the run again until it has ended too', () => {
+  verifies(['AG-11', 'AG-14'], 'a second prompt reopens the run until it has ended too', () => {
     const first = [start, ...turn(said([text('one')])), ...end];
     const cut = stdout(...first, start, ...turn(said([text('two')])), over());
     expect(ending(cut)).toEqual(['incomplete', 'none', 0, 0]);
@@ -546,7 +534,7 @@ describe('how runs end on stdout', () => {
     expect(ending(events)).toEqual(['ok', 'native_result', 0, 0]);
   });
 
-  verifies('AG-2', 'records, roles and blocks that are not known are problems', () => {
+  verifies('AG-2', 'unknown records, roles and blocks are problems', () => {
     const events = stdout(
       start,
       { type: 'message_update', assistantMessageEvent: { type: 'novelty' } },
@@ -574,7 +562,7 @@ describe('session files', () => {
   const failed = (status: number) =>
     said([], { stopReason: 'error', errorMessage: `${status}: {}`, usage: spent(0) });
 
-  verifies(['AG-10', 'AG-11'], 'a failure counts once it is known not to be tried again', () => {
+  verifies(['AG-10', 'AG-11'], 'a failure counts once it is known not to be retried', () => {
     const bad = entry(failed(500), { id: 'bad' });
     const edit = { type: 'context_edit', id: 'x', targetId: 'bad', replacement: null };
     const fine = entry(said([text('ok')]));
@@ -594,7 +582,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-11', 'how a run ended is inferred from its last message, or not at all', () => {
+  verifies('AG-11', 'how a run ended is inferred from its last message, or unknown', () => {
     const go = entry(asked('go'));
     const reason = (...records: Fields[]) => ending(filed(go, ...records)).slice(0, 2);
     const cut = { type: 'context_edit', id: 'x', targetId: 'len', replacement: null };
@@ -615,7 +603,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies(['AG-10', 'AG-15'], 'since_ms leaves earlier runs out, not who speaks', () => {
+  verifies(['AG-10', 'AG-15'], 'since_ms leaves out earlier runs, not session and model', () => {
     const model = (modelId: string) => ({
       type: 'model_change',
       timestamp: new Date(clock++).toISOString(),
@@ -643,7 +631,7 @@ describe('session files', () => {
     ]);
   });
 
-  verifies('AG-2', 'entries that are not known are problems, the documented ones are not', () => {
+  verifies('AG-2', 'unknown entries are problems, documented ones are not', () => {
     const events = filed(
       { type: 'label', id: 'a' },
       { type: 'session_info', id: 'b', name: 'x' },
@@ -664,7 +652,7 @@ describe('session files', () => {
 
   verifies(
     'AG-15',
-    'the file tells the same as the stream, but for what it does not hold',
+    'the file yields the same as the stream, except for facts that it lacks',
     async () => {
       const recordings = recordingsIn(testdata);
       const facts = async (scenario: string) => {
@@ -740,7 +728,7 @@ describe('launch', () => {
     self: { node: 'node', entry: 'entry' },
   };
 
-  verifies('AG-18', 'the prompt goes through stdin and nothing else is added', () => {
+  verifies('AG-18', 'the prompt is passed on stdin and no flags are added', () => {
     expect(pi.launch({ ...request, approve: 'edits' })).toEqual({
       command: 'pi',
       args: ['-p', '--mode', 'json'],
@@ -749,7 +737,7 @@ describe('launch', () => {
     });
   });
 
-  verifies('AG-18', 'every wish of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = pi.launch({
       ...request,
       model: 'anthropic/opus',

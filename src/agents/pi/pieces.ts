@@ -1,4 +1,4 @@
-/** Pieces of the model's message (`message_update`), held until the whole message comes. */
+/** Pieces of the model's message (`message_update`), held until the whole message arrives. */
 import { LIMITS } from '../../lib/limits.ts';
 import { Writer } from '../kit/drafts.ts';
 import { AGENT_LIMITS } from '../kit/limits.ts';
@@ -8,7 +8,7 @@ import type { Stdout } from './generated/native.ts';
 import type { Conversation } from './messages.ts';
 import type { Block } from './results.ts';
 
-/** `assistantMessageEvent` types that repeat what the finished message says. */
+/** `assistantMessageEvent` types that the finished message repeats. */
 const IGNORED = wordSet(
   'done error start text_end text_start thinking_end thinking_start toolcall_delta toolcall_start',
 );
@@ -17,9 +17,9 @@ export class Pieces extends Writer {
   /** A message has begun and not ended. */
   open = false;
   #message_id: string | null = null;
-  /** Its text so far, by content block. */
+  /** The text so far, by content block. */
   readonly #texts = new Map<number, string>();
-  /** Its whole calls so far. */
+  /** The complete calls so far. */
   #calls: Block[] = [];
   #chars = 0;
 
@@ -28,7 +28,7 @@ export class Pieces extends Writer {
     this.#message_id = message_id;
   }
 
-  /** The whole message is there. */
+  /** The whole message has arrived. */
   drop(): void {
     this.open = false;
     this.#message_id = null;
@@ -62,7 +62,7 @@ export class Pieces extends Writer {
     this.#texts.set(index, (this.#texts.get(index) ?? '') + text);
   }
 
-  /** A message that never ended: its pieces are all there is. */
+  /** The message never ended: its pieces are all that is known. */
   abandon({ calls, measured }: Conversation): void {
     if (!this.open) return;
     for (const text of this.#texts.values())

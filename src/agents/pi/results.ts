@@ -1,4 +1,4 @@
-/** What a result says about how its call ended. The CLI has one flag, `isError`; the rest is told by what stands beside it. */
+/** The end of a call from its result. The CLI has one flag, `isError`; other fields and the text show the rest. */
 
 import { charsIn } from '../../lib/byte-text.ts';
 import { trimmed } from '../../lib/white-space.ts';
@@ -28,19 +28,19 @@ export interface Result {
   readonly tool: string | null;
   readonly failed: boolean;
   readonly output: string | null;
-  /** How long the tool ran; null for a call that never ran, and in versions that do not measure. */
+  /** Duration of the tool; null for a call that never ran, and in versions that do not measure. */
   readonly duration_ms: number | null;
   readonly details: Open | null;
   /** `structuredContent`: on stdout only. */
   readonly structured: Open | null;
 }
 
-/** What is known of the call itself. */
+/** Facts about the call itself. */
 export interface Asked {
   readonly tool: string;
-  /** Whether this version tells how long calls ran: then a call without a duration never ran. */
+  /** Whether this version measures durations. If so, a call without a duration never ran. */
   readonly measured: boolean;
-  /** Whether the model's message was cut by the output limit: its calls are not run. */
+  /** Whether the model's message was cut by the output limit. Its calls are not run. */
   readonly cut: boolean;
   /** Whether the tool was seen at work. */
   readonly ran: boolean;
@@ -65,27 +65,27 @@ export function ofMessage(message: Message): Result {
 }
 
 const SHELLS: ReadonlySet<string> = new Set(['bash', 'powershell']);
-/** The shell tool's own last lines. */
+/** The last lines that the shell tool adds. */
 const EXITED = /^Command exited with code (\d{1,9})$/;
 const TIMED_OUT = /^Command timed out after [\d.]+ seconds?$/;
 const COMMAND_ABORTED = 'Command aborted';
-/** What ended a call that was interrupted, or that was left out because the user had said something else. */
+/** Texts of calls that were interrupted, or skipped because of a new user message. */
 const ABORTED: ReadonlySet<string> = new Set([
   'Operation aborted',
   'Request was aborted',
   'Skipped due to queued user message.',
   'This operation was aborted',
 ]);
-/** Calls that were not run because they could not be: an unknown tool, arguments that do not fit. */
+/** Calls that could not run: an unknown tool, or invalid arguments. */
 const IMPOSSIBLE = [
   /^Tool [^\n]+ not found$/,
   /^Validation failed for tool "/,
   /^Invalid arguments for tool "/,
 ];
-/** Failures of the system: `ENOENT: no such file`, `spawn bash ENOENT`, the shell tool's own complaints. */
+/** System errors: `ENOENT: no such file`, `spawn bash ENOENT`, the shell tool's own complaints. */
 const SYSTEM_FAULT =
   /^(?:E[A-Z0-9]{2,}\b|spawn |Working directory does not exist|No bash shell found|Custom shell path not found)/;
-/** Words of refusal, for versions in which only the words tell. */
+/** Words of refusal, for versions in which only the text shows it. */
 const REFUSAL =
   /\b(?:blocked|denied|declined|disallowed|forbidden|refused|rejected|protected|not (?:allowed|permitted|approved))\b/i;
 
@@ -106,16 +106,16 @@ export function verdictOf(asked: Asked, result: Result): CallEnd {
 }
 
 function exitCodeOf(result: Result, last_line: string): number | null {
-  const told = codeOf(result.structured?.exit_code);
-  if (told !== null) return told;
+  const reported = codeOf(result.structured?.exit_code);
+  if (reported !== null) return reported;
   const match = result.failed ? EXITED.exec(last_line) : null;
   return match === null ? null : Number(match[1]);
 }
 
 /**
- * An extension's refusal has no mark of its own: its text is whatever the extension says. It is known by what it is
- * not: the call never ran, though it could have. Versions before 1.x do not tell whether a call ran; there a shell
- * call is known to have run by its updates and its last line, and for other tools only the words are left.
+ * An extension's refusal has no mark, and its text is chosen by the extension. It is recognised by exclusion: the call
+ * never ran, though it could have. Versions before 1.x do not show whether a call ran. There a shell call is known to
+ * have run by its updates and its last line, and for other tools only the text decides.
  */
 function isRefused(asked: Asked, result: Result, text: string): boolean {
   if (asked.cut || IMPOSSIBLE.some((start) => start.test(text))) return false;
@@ -135,12 +135,12 @@ const NESTED: ReadonlyMap<unknown, CallStatus> = new Map([
   ['timeout', 'timeout'],
   ['unfinished', 'cancelled'],
 ]);
-/** What the CLI keeps of such a call's failure: its beginning. */
+/** The CLI keeps only the beginning of such a call's failure. */
 const NESTED_ERROR_CHARS = 500;
 
 /**
- * How a call made by another call's script ended (`nestedCalls`). What it failed with stands beside its status; that it
- * never ran does not show, as every such call has a duration.
+ * The end of a call made by another call's script (`nestedCalls`). Its error is beside its status. Whether it ever ran
+ * is not shown, as every such call has a duration.
  */
 export function ofNested(
   tool: string,

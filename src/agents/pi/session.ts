@@ -1,7 +1,7 @@
 /**
- * Session files: `<agent folder>/sessions/--<work folder>--/<time>_<session>.jsonl`, one per session. The same messages as on
- * stdout, without their updates, the tools' own events and the bounds of turns and runs. How the run ended is inferred from
- * the model's last message. Sub-agents are processes that keep no session; their messages are in the main file.
+ * Session files: `<agent folder>/sessions/--<work folder>--/<time>_<session>.jsonl`, one per session. They hold the
+ * messages of stdout, without updates, tool events and the bounds of turns and runs. The end is inferred from the
+ * model's last message. Sub-agents are processes without a session; their messages are in the main file.
  */
 import { join, resolve } from 'node:path';
 import { decoder } from '../kit/decoder.ts';
@@ -16,7 +16,7 @@ import type { Message } from './results.ts';
 
 const MAIN = /^[0-9TZ-]+_([0-9A-Za-z][0-9A-Za-z._-]{0,127})\.jsonl$/;
 
-/** A folder named by an environment variable, as the CLI reads it: `~` is the home folder. */
+/** A folder from an environment variable, as the CLI reads it: `~` is the home folder. */
 function folderOf(value: string | undefined, home: string): string | null {
   if (value === undefined || value === '') return null;
   if (value === '~') return home;
@@ -31,7 +31,7 @@ export const session = sessionFiles({
     return folderOf(env.PI_CODING_AGENT_SESSION_DIR, home) ?? join(agent, 'sessions');
   },
   id: /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}$/,
-  // A folder that the user names holds the files without folders in it.
+  // A folder named by the user contains the files directly.
   names: [[/./, MAIN], [MAIN]],
   decoder: ({ since_ms } = {}) =>
     decoder<Session>((to) => {
@@ -40,7 +40,7 @@ export const session = sessionFiles({
         since_ms,
         before(record, _part, earlier) {
           run.last_ms = to.at_ms ?? run.last_ms;
-          // The header and the model count from the beginning of the file, whatever run they are of.
+          // The header and the model count from the beginning of the file, whichever run they belong to.
           if (record.type === 'session') run.header ??= record;
           if (record.type === 'model_change' && earlier)
             run.model = idOf(record.modelId) ?? run.model;
@@ -75,11 +75,11 @@ class SessionRun extends Writer {
   /** The latest time in the file. */
   last_ms: Time;
   readonly #talk = new Conversation(this.to);
-  /** What the beginning has said: nothing, who speaks, or with which model too. */
+  /** Facts introduced so far: none, the session, or the model too. */
   #introduced: 'nothing' | 'session' | 'model' = 'nothing';
   readonly #spent = spent();
   #failed: Failed | null = null;
-  /** Null: nothing says how the run ended. */
+  /** Null: no record shows how the run ended. */
   #end: End | null = null;
 
   end(): void {
@@ -98,14 +98,14 @@ class SessionRun extends Writer {
     this.to.session({ session_id: idOf(this.header?.id), model, cwd: textOf(this.header?.cwd) });
   }
 
-  /** The summary is written by the model too, and costs. */
+  /** The model also writes the summary, which costs tokens. */
   summarised(code: string, { usage }: { usage?: Message['usage'] }): void {
     const cost = spentOf(usage);
     if (cost) add(this.#spent, cost);
     this.to.notice(code, null);
   }
 
-  /** A failed message is taken out of the context before it is retried. */
+  /** A failed message is removed from the context before it is retried. */
   edited(entry_id: string | null): void {
     if (this.#failed && entry_id === this.#failed.entry_id) this.#retried(this.#failed);
   }

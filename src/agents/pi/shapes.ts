@@ -1,4 +1,4 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import type { RecordShapes } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
 import { SESSION, STDOUT } from './generated/fields.ts';
@@ -19,7 +19,7 @@ export const shapes: RecordShapes = {
       auto_compaction_end: 'result?{usage?*} errorMessage? reason?',
       // Results of the CLI's own tools, and the messages of sub-agents.
       message_end: 'message{details?{patch? results?{messages?*}} toolsAdded?{name?}}',
-      // The state that a host asks for.
+      // The state requested by a host.
       response: 'data?{sessionId? model?{id?}}',
       // A notice for people.
       summarization_retry_scheduled: 'type? title? error? errorMessage? reason?',

@@ -1,4 +1,4 @@
-/** One run of the stream: the model's messages and results, and how its prompts ended. */
+/** One run of the stream: the model's messages and results, and the ends of its prompts. */
 import { type Drafts, type End, OK, Writer } from '../kit/drafts.ts';
 import { type FailureFacts, retryOf } from '../kit/failures.ts';
 import { type Inside, idOf, isNative, listOf, nativeOf, textOf, timeOf } from '../kit/native.ts';
@@ -21,12 +21,12 @@ export class Run extends Writer {
   #session_id: string | null = null;
   #tools: string[] | null = null;
   #model_known = false;
-  /** After the model's last message. */
+  /** The end of the run after the model's last message. */
   #end: End = OK;
   /** A failure of the API that may still be retried. */
   #failure: FailureFacts | null = null;
   #retrying = false;
-  /** Whether the last record about the run is that it ended. */
+  /** Whether the last record about the run is its end. */
   #ended = false;
   #reopened = false;
 
@@ -43,7 +43,7 @@ export class Run extends Writer {
     this.to.session({ tools: this.#tools, ...facts, session_id: this.#session_id });
   }
 
-  /** Answers of RPC mode, which has no `session` record. */
+  /** Responses of RPC mode, which has no `session` record. */
   response(record: Stdout['response']): void {
     const state = record.command === 'get_state' ? nativeOf(record.data) : null;
     if (state === null || this.#session_id !== null) return;
@@ -89,11 +89,11 @@ export class Run extends Writer {
     this.#failure = null;
   }
 
-  /** Repeats the turn's message and results; what was lost of them is taken from here. */
+  /** Repeats the turn's message and results. Lost ones are read from here. */
   turnEnd(record: Stdout['turn_end']): void {
     const message = nativeOf(record.message) as Message | null;
     if (this.pieces.open && message?.role === 'assistant') {
-      // The message's own record is missing; its calls may have run and ended all the same.
+      // The message's own record is missing. Its calls may nevertheless have run and ended.
       const isKnown = (block: unknown) =>
         isNative(block) && this.talk.calls.get(idOf(block.id) ?? '')?.open === false;
       const content = listOf(message.content).filter((block) => !isKnown(block));
@@ -166,7 +166,7 @@ export class Run extends Writer {
     this.to.retried(retry, failureOf(record));
   }
 
-  /** The summary is written by the model too, and costs. */
+  /** The model also writes the summary, which costs tokens. */
   compacted(code: string, record: Stdout['compaction_end']): void {
     const spent = spentOf(nativeOf(record.result)?.usage);
     if (spent) this.to.usage('add', spent);

@@ -1,6 +1,6 @@
 /**
- * stdout of `--mode json` (and of `--mode rpc`, which has the same events). Records have no times of their own, and almost
- * everything is repeated: a message in its updates, its end, its turn and its run; a result likewise.
+ * stdout of `--mode json` (and of `--mode rpc`, which has the same events). Records have no times, and almost
+ * everything is repeated: a message in its updates, its end, its turn and its run, and a result likewise.
  */
 import { decoder } from '../kit/decoder.ts';
 import { idOf, nativeOf, textOf } from '../kit/native.ts';
@@ -9,7 +9,7 @@ import type { Stdout } from './generated/native.ts';
 import { ofExecution } from './results.ts';
 import { Run } from './stream-run.ts';
 
-/** Known, and without an event. */
+/** Known kinds without an event. */
 const IGNORED = words(`
   auto_retry_end bash_execution_update entry_appended queue_update session_info_changed
   summarization_retry_attempt_start summarization_retry_finished thinking_level_changed

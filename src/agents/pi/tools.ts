@@ -1,6 +1,6 @@
 /**
- * The tool table. Names and fields as the CLI sends them to its model (testdata/tools.json). MCP tools are named
- * `mcp__<server>__<tool>` by the CLI itself. `subagent` comes from an extension the CLI ships as an example.
+ * The tool table. Names and fields as sent to the model (testdata/tools.json). The CLI itself names MCP tools
+ * `mcp__<server>__<tool>`. `subagent` comes from an example extension that the CLI ships.
  */
 import type { ToolTable } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';

@@ -1,4 +1,4 @@
-/** Tool calls: what a result says about its call. Shared by stdout and session files. */
+/** Tool calls and their results. Shared by stdout and session files. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { CallStatus } from '../../model/words.ts';
@@ -9,13 +9,13 @@ import { SubAgents } from '../kit/sub-agents.ts';
 /** The effect of a call on a file if it succeeds. */
 interface FileCall {
   readonly path: string;
-  /** An edit of nothing makes a file; null: the result decides. */
+  /** An edit of an empty text creates a file; null: the result decides. */
   readonly creates: boolean | null;
 }
 
 interface Call {
   readonly tool: string;
-  /** Of a shell call. */
+  /** The command of a shell call. */
   readonly command: string | null;
   readonly file: FileCall | null;
 }
@@ -23,15 +23,15 @@ interface Call {
 export interface Answer {
   readonly call_id: string;
   readonly output: string | null;
-  /** What the model was told, where a shell's report of itself may stand. */
+  /** The text sent to the model, which may contain the shell's report. */
   readonly report: string | null;
-  /** What the record itself says; the text of a failure may say more. */
+  /** Status from the record itself; the text of a failure may say more. */
   readonly status: CallStatus;
-  /** Where it is told apart from the text. */
+  /** Set if a field holds it, outside the text. */
   readonly exit_code?: number | null;
   readonly duration_ms?: number | null;
   readonly diff?: string | null;
-  /** Where the result is the first to name the tool. */
+  /** Set if the result is the first to name the tool. */
   readonly native_tool?: string | null;
 }
 
@@ -39,16 +39,16 @@ const SHELL = 'run_shell_command';
 const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit', 'replace', 'notebook_edit']);
 const OVERWRITTEN = /^Successfully overwrote /;
 const SUB_AGENTS: ReadonlySet<unknown> = new Set(['agent', 'task']);
-/** Tools whose work may outlast their result. */
+/** Tools with work that may outlast their result. */
 const TASK_TOOLS: ReadonlySet<unknown> = new Set([SHELL, 'agent', 'task', 'monitor']);
-/** The end of a shell's report; the command's own output stands before it. */
+/** The end of a shell's report, after the command's own output. */
 const EXIT_CODE = /\nExit Code: (-?\d{1,9})\nSignal: [^\n]*(?:\n|$)/g;
 const TIMED_OUT = /^Command timed out after \d+ ?ms before it could complete/;
 const ABORTED =
   /^(?:\[Operation Cancelled\]|Command was cancelled by user before it could complete|Skipped because the provider attempt was retried)/;
-/** A sub-agent that failed without a word of its own; the result's record says success. */
+/** A sub-agent that failed without a message. The result's record reports success. */
 const AGENT_FAILED = 'Subagent execution failed.';
-/** How every version names a refusal by mode or rule; a hook's refusal has the hook's own words. */
+/** The text of a refusal by mode or rule in every version. A hook's refusal has the hook's own text. */
 const REFUSED =
   /^(?:Qwen Code requires permission to use [^\r\n]+, but that permission was declined|"[^"]+" is not listed in the active core tools allowlist)/;
 
@@ -57,9 +57,9 @@ export class Calls extends Writer {
   readonly seen = new RecentSet<string>(LIMITS.open_calls_max);
   /** Calls with a result that may continue in the background. */
   readonly #finished = new RecentSet<string>(LIMITS.open_calls_max);
-  /** Calls that failed: the end record says which of them were refused. */
+  /** Failed calls. The end record names those that were refused. */
   readonly #failed = new RecentSet<string>(LIMITS.open_calls_max);
-  /** Calls with a sub-agent that failed; their results say success. */
+  /** Calls with a failed sub-agent. Their results report success. */
   readonly #failing = new Set<string>();
   readonly sub_agents = new SubAgents();
   /** The call that started the latest sub-agent. */
@@ -80,7 +80,7 @@ export class Calls extends Writer {
     this.to.requested(call_id, native_tool, input ?? {});
   }
 
-  /** A sub-agent has failed: of several that run, nothing says which. False: none runs. */
+  /** A sub-agent failed. If several run, nothing shows which one. False: none runs. */
   failAgent(): boolean {
     const agents = [...this.open].filter(([, call]) => SUB_AGENTS.has(call.tool));
     const [call_id] = agents[0] ?? [];
@@ -106,13 +106,13 @@ export class Calls extends Writer {
     if (status === 'error') this.#failed.add(call_id);
     if (TASK_TOOLS.has(tool)) this.#finished.add(call_id);
     if (status !== 'ok' || !call?.file) return;
-    // The result's text alone says whether a file was there before.
+    // Only the result's text shows whether the file existed.
     const { path, creates } = call.file;
     const operation = (creates ?? !OVERWRITTEN.test(text)) ? 'created' : 'modified';
     this.to.put('file_changed', { path, operation, source: 'tool', diff, size: null, call_id });
   }
 
-  /** A background task has ended. A foreground one's call is still open: its own result follows and says more. */
+  /** A background task ended. A foreground call is still open: its own result follows and says more. */
   notify(call_id: string | null, status: string | null): void {
     if (call_id === null || status === 'running' || this.open.has(call_id)) return;
     if (!this.#finished.delete(call_id)) return;
@@ -120,7 +120,7 @@ export class Calls extends Writer {
     if (status === 'cancelled') this.to.updated(call_id, 'cancelled');
   }
 
-  /** The end record's list of refusals names those whose results did not say so; a call that ran was not refused. */
+  /** The end record's list of refused calls. It also names calls that ran; only failed ones count. */
   refused(denials: unknown): void {
     for (const denial of listOf(denials)) {
       const call_id = idOf(nativeOf(denial)?.tool_use_id);
@@ -136,7 +136,7 @@ function fileCallOf(native_tool: string, input: unknown): FileCall | null {
   return { path, creates: native_tool === 'write_file' ? null : fields?.old_string === '' };
 }
 
-/** A failure shows the shell's report; a success may show the bare output, which only looks like one by chance. */
+/** A failure shows the shell's report. A success may show the bare output, which can look like one by accident. */
 function exitCodeOf({ status, report }: Answer, call: Call | undefined): number | null {
   if (report === null) return null;
   if (status !== 'error' && !report.startsWith(`Command: ${call?.command ?? ''}\n`)) return null;

@@ -62,10 +62,10 @@ const statuses = (events: Events) =>
 const problems = (events: Events) =>
   kindsOf(events, 'problem').map(({ data }) => `${data.code} ${data.detail}`);
 
-describe('what failed and was told in passing', () => {
+describe('failures within a run', () => {
   verifies(
     ['AG-9', 'AG-10'],
-    'an answer that is asked for again is a retry; its calls never ran',
+    'an answer that is requested again is a retry; its calls never ran',
     () => {
       const events = stdout(
         said('m1', call('t1')),

@@ -1,4 +1,4 @@
-/** The agent `qwen`: Qwen Code. See README.md for what was seen and what its streams leave out. */
+/** The agent `qwen`: Qwen Code. README.md describes its behaviour and the gaps in its streams. */
 import type { Agent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { words } from '../kit/text.ts';

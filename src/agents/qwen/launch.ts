@@ -1,4 +1,4 @@
-/** How the CLI is started. Pure. Without a prompt among the arguments it reads the whole of stdin as one: any length, no quoting. */
+/** The command line of the CLI. Pure. Without a prompt argument the CLI reads stdin: any length, no quoting. */
 import type { LaunchPlan, LaunchRequest } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
 

@@ -65,9 +65,9 @@ const answered = (id: string, content: string, is_error = false, parent: string 
   parent_tool_use_id: parent,
   message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, is_error, content }] },
 });
-const told = (words: string, parent: string | null = null): Fields => ({
+const userText = (words: string, parent: string | null = null): Fields => ({
   type: 'user',
-  uuid: 'u-told',
+  uuid: 'u-text',
   parent_tool_use_id: parent,
   message: { role: 'user', content: [text(words)] },
 });
@@ -108,7 +108,7 @@ const DECLINED = 'Qwen Code requires permission to use "edit", but that permissi
 describe('calls on stdout', () => {
   verifies(
     'AG-9',
-    "the exit code is the one of the report's end, not one the command printed",
+    "the exit code is read from the end of the report, not from the command's output",
     () => {
       const printed = report('x', 'Exit Code: 1\nSignal: (none)\n', 4);
       const events = stdout(
@@ -128,7 +128,7 @@ describe('calls on stdout', () => {
     },
   );
 
-  verifies('AG-9', 'refusals, cancellations and time limits are told apart from errors', () => {
+  verifies('AG-9', 'refusals, cancellations and timeouts are not errors', () => {
     const events = stdout(
       said('m1', call('t1', 'edit', { file_path: '/p/a' }), TOKENS),
       answered('t1', `${DECLINED} Matching deny rule: "edit".`, true),
@@ -164,7 +164,7 @@ describe('calls on stdout', () => {
     expect(outcomeOf(events).artifacts).toEqual([]);
   });
 
-  verifies('RO-5', 'a file is created, overwritten or edited as the result says', () => {
+  verifies('RO-5', 'a file is created, overwritten or edited as the result reports', () => {
     const events = stdout(
       said('m1', call('t1', 'write_file', { file_path: '/p/a', content: 'é' }), TOKENS),
       answered('t1', 'Successfully created and wrote to new file: /p/a.'),
@@ -189,11 +189,11 @@ describe('calls on stdout', () => {
     ]);
   });
 
-  verifies('AG-12', "a sub-agent's calls hang on its call, and its words are not the run's", () => {
+  verifies('AG-12', "a sub-agent's calls belong to its call, its texts not to the run", () => {
     const events = stdout(
       said('m1', call('a1', 'agent', { prompt: 'look', description: 'd' }), TOKENS),
       { type: 'system', subtype: 'task_started', data: { task_id: 'k', tool_use_id: 'a1' } },
-      told('look', 'a1'),
+      userText('look', 'a1'),
       said('s1', call('t1'), NO_TOKENS, 'a1'),
       answered('t1', 'out', false, 'a1'),
       said('s2', text('sub'), NO_TOKENS, 'a1'),
@@ -209,7 +209,7 @@ describe('calls on stdout', () => {
     expect([message, metrics.steps, problems(events)]).toEqual(['root', 2, []]);
   });
 
-  verifies(['AG-11', 'AG-12'], "a sub-agent's failure is no end of the run", () => {
+  verifies(['AG-11', 'AG-12'], "a sub-agent's failure does not end the run", () => {
     const records = [
       said('m1', call('a1', 'agent', { prompt: 'p' }), TOKENS),
       failed('Task execution failed', { duration_ms: 0, usage: NO_TOKENS }),
@@ -236,9 +236,9 @@ describe('calls on stdout', () => {
         said('m2', call('a2', 'agent', { prompt: 'q' }), TOKENS),
         answered('a2', 'launched'),
         said('m3', text('waiting'), TOKENS),
-        told('Background agent "p" completed.'),
+        userText('Background agent "p" completed.'),
         note('a1', 'completed'),
-        told('Background agent "q" failed.'),
+        userText('Background agent "q" failed.'),
         note('a2', 'failed'),
         note('a9', 'failed'),
         said('m4', text('all done'), TOKENS),
@@ -287,7 +287,7 @@ describe('turns and ends on stdout', () => {
 
   verifies(
     'AG-3',
-    'a turn that follows another without an answer between is a turn of its own',
+    'a turn that directly follows another without an answer is a separate turn',
     () => {
       const events = stdout(
         said('m1', text('one'), TOKENS),
@@ -300,7 +300,7 @@ describe('turns and ends on stdout', () => {
 
   verifies(
     'AG-10',
-    "the result's tokens replace those of the lines, and stand in for nothing",
+    "the result's tokens replace those of the lines, and unknown figures stay unknown",
     () => {
       const lines = [said('m1', text('one')), said('m2', call('t1'), TOKENS), answered('t1', 'o')];
       const tokens = (...records: unknown[]) => outcomeOf(stdout(...records)).metrics.tokens;
@@ -317,7 +317,7 @@ describe('turns and ends on stdout', () => {
     },
   );
 
-  verifies('AG-11', 'the end record and its words decide how a run ended', () => {
+  verifies('AG-11', 'the end record and its text decide how a run ended', () => {
     const reason = (...records: unknown[]) => {
       const { exit_reason, message, metrics } = outcomeOf(stdout(...records));
       return [exit_reason, message, metrics.provider_errors];
@@ -350,7 +350,7 @@ describe('turns and ends on stdout', () => {
     ]);
   });
 
-  verifies('AG-2', 'what is not known is a problem each, and what means nothing is none', () => {
+  verifies('AG-2', 'each unknown record is a problem, and ignored records are not', () => {
     const events = stdout(
       { type: 'system', subtype: 'zz' },
       { type: 'system', subtype: 'worktree_started', data: { notice: 'n' } },
@@ -371,7 +371,7 @@ describe('turns and ends on stdout', () => {
     ]);
   });
 
-  verifies('AG-2', 'progress of a running call is told', () => {
+  verifies('AG-2', 'progress of a running call is recorded', () => {
     const progress = { type: 'tool_progress', tool_use_id: 't1', content: { message: 'half' } };
     const events = stdout(
       said('m1', call('t1'), TOKENS),
@@ -467,7 +467,7 @@ describe('session files', () => {
     },
   );
 
-  verifies('AG-11', 'how a run ended is inferred from its last records, or not at all', () => {
+  verifies('AG-11', 'how a run ended is inferred from its last records, or unknown', () => {
     const end = (...records: Fields[]) => {
       const { exit_reason, terminal_evidence, metrics } = outcomeOf(
         filed(prompt('go'), ...records),
@@ -500,7 +500,7 @@ describe('session files', () => {
 
   verifies(
     'AG-10',
-    'tokens are those of every request; messages count where there is no telemetry',
+    'tokens are the sum of all requests; messages count if there is no telemetry',
     () => {
       const usageMetadata = { promptTokenCount: 50, candidatesTokenCount: 5 };
       const tokens = (...records: Fields[]) => outcomeOf(filed(...records)).metrics.tokens;
@@ -521,7 +521,7 @@ describe('session files', () => {
     },
   );
 
-  verifies(['AG-10', 'AG-15'], 'since_ms leaves earlier runs out and their tokens too', () => {
+  verifies(['AG-10', 'AG-15'], 'since_ms leaves out earlier runs and their tokens', () => {
     const decoder = qwen.session?.decoder({ since_ms: Date.parse('2026-01-01T00:00:05.000Z') });
     const drafts: Draft[] = [];
     const records = [
@@ -540,9 +540,9 @@ describe('session files', () => {
     expect([texts, inputs, ids]).toEqual([['two', 'b'], [1], [ID]]);
   });
 
-  verifies(['AG-3', 'AG-12'], "a sub-agent's calls are found once, wherever they are told", () => {
+  verifies(['AG-3', 'AG-12'], "a sub-agent's calls are recorded once, wherever they appear", () => {
     const agent = wrote([asks('a1', 'agent', { prompt: 'look' })]);
-    const rumour = telemetry('tool_call', {
+    const unconfirmed = telemetry('tool_call', {
       call_id: 't1',
       function_name: 'read_file',
       function_args: { file_path: '/p/a' },
@@ -576,13 +576,13 @@ describe('session files', () => {
     const [start, asked, ...rest] = own;
     expect([
       calls(...own, ...answers({})),
-      calls(start as Fields, asked as Fields, rumour, ...rest, ...answers(listed)),
-      calls(rumour, ...answers(listed)),
-      calls(rumour, ...answers({})),
+      calls(start as Fields, asked as Fields, unconfirmed, ...rest, ...answers(listed)),
+      calls(unconfirmed, ...answers(listed)),
+      calls(unconfirmed, ...answers({})),
     ]).toEqual([both, both, both, both]);
   });
 
-  verifies('AG-3', "calls that the CLI's own agents make are not the run's", () => {
+  verifies('AG-3', "calls of the CLI's own agents do not belong to the run", () => {
     const prompt_id = `${ID}#managed-auto-memory-extractor-1#0`;
     const own = telemetry('tool_call', { call_id: 'k1', function_name: 'read_file', prompt_id });
     const agent = wrote([asks('a1', 'agent', { prompt: 'p' })]);
@@ -596,13 +596,13 @@ describe('session files', () => {
     expect([statuses(events), problems(events)]).toEqual([[['a1', 'ok', null]], []]);
   });
 
-  verifies('AG-12', "words of a sub-agent whose call is not known are not the run's", () => {
+  verifies('AG-12', 'texts of a sub-agent with an unknown call do not belong to the run', () => {
     const events = filed(prompt('go'), wrote([text('root')]), wrote([text('sub')], 0, SUB));
     const { message, metrics, exit_reason } = outcomeOf(events);
     expect([message, metrics.steps, exit_reason]).toEqual(['root', 1, 'ok']);
   });
 
-  verifies('AG-9', 'the end of a background task is told in the user’s place', () => {
+  verifies('AG-9', 'the end of a background task is a user message', () => {
     const note = prompt('<task-notification>…</task-notification>', 0, {
       provenance: 'system',
       subtype: 'notification',
@@ -621,28 +621,24 @@ describe('session files', () => {
     expect(users.map(({ data }) => data.synthetic)).toEqual([false, true]);
   });
 
-  verifies(
-    'AG-2',
-    'records of other versions are a problem each, known bookkeeping is none',
-    () => {
-      const events = filed(
-        prompt('go'),
-        line('system', { subtype: 'custom_title', systemPayload: {} }),
-        line('system', { subtype: 'zz' }),
-        telemetry('zz', {}),
-        line('zz', {}),
-        line('tool_result', { message: { parts: [] } }),
-        wrote([{ zz: 1 }, text('a')]),
-      );
-      expect(problems(events)).toEqual([
-        'unknown_record system/zz',
-        'unknown_record ui_telemetry/qwen-code.zz',
-        'unknown_record zz',
-        'bad_record tool_result without a call id',
-        'unknown_record assistant part zz',
-      ]);
-    },
-  );
+  verifies('AG-2', 'each record of another version is a problem, known bookkeeping is not', () => {
+    const events = filed(
+      prompt('go'),
+      line('system', { subtype: 'custom_title', systemPayload: {} }),
+      line('system', { subtype: 'zz' }),
+      telemetry('zz', {}),
+      line('zz', {}),
+      line('tool_result', { message: { parts: [] } }),
+      wrote([{ zz: 1 }, text('a')]),
+    );
+    expect(problems(events)).toEqual([
+      'unknown_record system/zz',
+      'unknown_record ui_telemetry/qwen-code.zz',
+      'unknown_record zz',
+      'bad_record tool_result without a call id',
+      'unknown_record assistant part zz',
+    ]);
+  });
 
   verifies('AG-15', 'sessions and sub-agents are found where the CLI keeps them', async () => {
     const home = await mkdtemp(join(tmpdir(), 'tacho-qwen-'));
@@ -678,7 +674,7 @@ describe('session files', () => {
   });
 });
 
-/** Recordings with shell calls lie apart by channel: only the session file tells an exit code of 0. */
+/** Recordings with shell calls are separate per channel: only the session file has an exit code of 0. */
 describe('both channels', () => {
   const recordings = recordingsIn(testdata);
   for (const filing of recordings.filter(({ scenario }) => scenario.endsWith('-session'))) {
@@ -719,7 +715,7 @@ describe('launch', () => {
   };
   const base = ['--output-format', 'stream-json'];
 
-  verifies('AG-18', 'the prompt goes through stdin and nothing else is added', () => {
+  verifies('AG-18', 'the prompt is passed on stdin and no flags are added', () => {
     expect(qwen.launch(request)).toEqual({
       command: 'qwen',
       args: base,
@@ -728,7 +724,7 @@ describe('launch', () => {
     });
   });
 
-  verifies('AG-18', 'every wish of the request becomes a flag, and its arguments come last', () => {
+  verifies('AG-18', 'every option of the request becomes a flag; its arguments come last', () => {
     const plan = qwen.launch({
       ...request,
       model: 'qwen3-coder',
@@ -760,19 +756,15 @@ describe('launch', () => {
   });
 });
 
-verifies(
-  'AG-10',
-  'a resumed run is this run: the result counts the whole session and is left out',
-  () => {
-    const line = said('m1', text('a'), TOKENS);
-    const result = ended({ usage: { ...TOKENS, input_tokens: 5_000 } });
-    const modes = (resumed: boolean) => {
-      const decoder = qwen.stream({ resumed });
-      const out: Draft[] = [];
-      for (const record of [line, result]) decoder.record(record, out);
-      return out.flatMap((draft) => (draft.kind === 'usage_reported' ? [draft.data.mode] : []));
-    };
-    expect(modes(false)).toEqual(['add', 'total']);
-    expect(modes(true)).toEqual(['add']);
-  },
-);
+verifies('AG-10', 'the result of a resumed run counts the whole session and is left out', () => {
+  const line = said('m1', text('a'), TOKENS);
+  const result = ended({ usage: { ...TOKENS, input_tokens: 5_000 } });
+  const modes = (resumed: boolean) => {
+    const decoder = qwen.stream({ resumed });
+    const out: Draft[] = [];
+    for (const record of [line, result]) decoder.record(record, out);
+    return out.flatMap((draft) => (draft.kind === 'usage_reported' ? [draft.data.mode] : []));
+  };
+  expect(modes(false)).toEqual(['add', 'total']);
+  expect(modes(true)).toEqual(['add']);
+});

@@ -1,4 +1,4 @@
-/** Results of calls as session files hold them: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
+/** Results of calls in session files: the model's view in `functionResponse`, the CLI's in `toolCallResult`. */
 
 import type { RecentMap } from '../../lib/bounded.ts';
 import { isBlank } from '../../lib/white-space.ts';
@@ -10,8 +10,8 @@ import type { Telemetry } from './usage.ts';
 
 type ToolResult = Session['tool_result'];
 
-/** A call's record of `ui_telemetry`: sub-agents' files say less of their results. */
-export type Told = Pick<Answer, 'status' | 'duration_ms'>;
+/** Facts from a call's `ui_telemetry` record. Sub-agents' files have less on their results. */
+export type TelemetryFacts = Pick<Answer, 'status' | 'duration_ms'>;
 
 const STATUSES: ReadonlyMap<unknown, CallStatus> = new Map([
   ['success', 'ok'],
@@ -22,20 +22,20 @@ const OUTCOMES: ReadonlyMap<unknown, CallStatus> = new Map([
   ['cancelled', 'cancelled'],
   ['timed_out', 'timeout'],
 ]);
-/** How a sub-agent ended; its call is a success to the CLI all the same. */
+/** Status of a sub-agent. To the CLI its call is a success in any case. */
 const AGENT_ENDS: ReadonlyMap<unknown, CallStatus> = new Map([
   ['failed', 'error'],
   ['cancelled', 'cancelled'],
 ]);
 const DENIED = 'execution_denied';
 
-/** Null: it does not say. */
+/** Null: unknown. */
 function statusOf(status: unknown, error_type: unknown): CallStatus | null {
   if (error_type === DENIED) return 'denied';
   return STATUSES.get(status) ?? null;
 }
 
-export function toldOf(event: Telemetry): Told {
+export function telemetryFacts(event: Telemetry): TelemetryFacts {
   const refused = event.decision === 'reject';
   const status = refused ? 'denied' : (statusOf(event.status, event.error_type) ?? 'unknown');
   return { status, duration_ms: durationOf(event.duration_ms) };
@@ -52,15 +52,18 @@ function responsesOf(message: Inside<ToolResult['message']> | null) {
   });
 }
 
-/** What stdout shows of a result: the error, else what people are shown, else what the model is. */
+/** The output as on stdout: the error, else the text shown to people, else the text sent to the model. */
 function outputOf(response: Response, display: unknown): string | null {
   if (response.error) return response.error;
   const shown = textOf(display) ?? textOf(nativeOf(display)?.text);
   return shown === null || isBlank(shown) ? response.output : shown;
 }
 
-/** The answers of a `tool_result` record; the CLI's own facts belong to its only response. */
-export function answersOf(record: ToolResult, told: RecentMap<string, Told>): Answer[] {
+/** The answers of a `tool_result` record. The CLI's own facts belong to its only response. */
+export function answersOf(
+  record: ToolResult,
+  telemetry: RecentMap<string, TelemetryFacts>,
+): Answer[] {
   const facts = nativeOf(record.toolCallResult);
   const responses = responsesOf(nativeOf(record.message));
   const single = responses.length <= 1;
@@ -68,7 +71,7 @@ export function answersOf(record: ToolResult, told: RecentMap<string, Told>): An
   return responses.flatMap((response) => {
     const call_id = response.id ?? (single ? idOf(facts?.callId) : null);
     if (call_id === null) return [];
-    return answerOf(call_id, response, single ? facts : null, told.get(call_id));
+    return answerOf(call_id, response, single ? facts : null, telemetry.get(call_id));
   });
 }
 
@@ -76,10 +79,10 @@ function answerOf(
   call_id: string,
   response: Response,
   facts: Inside<ToolResult['toolCallResult']> | null,
-  told: Told | undefined,
+  telemetry: TelemetryFacts | undefined,
 ): Answer {
   const display = nativeOf(facts?.resultDisplay);
-  const said = statusOf(facts?.status, facts?.errorType) ?? told?.status;
+  const said = statusOf(facts?.status, facts?.errorType) ?? telemetry?.status;
   const status = said ?? (response.error === null ? 'ok' : 'error');
   const shell = display?.type === 'shell_result' ? display : null;
   const agent = display?.type === 'task_execution' && status === 'ok' ? display : null;
@@ -89,13 +92,13 @@ function answerOf(
     report: response.error ?? response.output,
     status: OUTCOMES.get(shell?.outcome) ?? AGENT_ENDS.get(agent?.status) ?? status,
     exit_code: codeOf(shell?.exitCode),
-    duration_ms: told?.duration_ms ?? durationOf(facts?.durationMs),
+    duration_ms: telemetry?.duration_ms ?? durationOf(facts?.durationMs),
     diff: textOf(display?.fileDiff),
     native_tool: response.name,
   };
 }
 
-/** Calls of a sub-agent as its result lists them: the only word on them where the sub-agent has no file of its own. */
+/** Calls of a sub-agent as listed in its result: the only source if the sub-agent has no file. */
 export function listedCalls(record: ToolResult) {
   const display = nativeOf(nativeOf(record.toolCallResult)?.resultDisplay);
   return listOf(display?.toolCalls).flatMap((item) => {

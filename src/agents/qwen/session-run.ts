@@ -1,4 +1,4 @@
-/** One run of a session: who speaks, which calls were made, how it ended. */
+/** One run of a session: speakers, calls and end. */
 import { RecentMap } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { SessionPart } from '../../model/agent.ts';
@@ -7,7 +7,7 @@ import { type Inside, idOf, isList, type Merged, nativeOf, textOf } from '../kit
 import { between, contentText } from '../kit/text.ts';
 import { Calls } from './calls.ts';
 import type { Session } from './generated/native.ts';
-import { answersOf, listedCalls, type Told, toldOf } from './session-results.ts';
+import { answersOf, listedCalls, type TelemetryFacts, telemetryFacts } from './session-results.ts';
 import { agentOf, Requests, type Telemetry } from './usage.ts';
 
 type Any = Merged<Session>;
@@ -15,25 +15,25 @@ type User = Merged<Session, 'user' | 'user/notification'>;
 type Part = Inside<Inside<Session['assistant']['message']>['parts']>;
 type System = Merged<Session, `system/${string}`>;
 
-/** A call of which there is only telemetry so far. */
-interface Rumour {
+/** A call known only from telemetry so far. */
+interface Unconfirmed {
   readonly event: Telemetry;
   readonly parent: string;
   readonly at_ms: Time;
 }
 
 const ALLOWED: ReadonlySet<unknown> = new Set(['accept', 'auto_accept', 'modify']);
-/** The agents that the CLI runs for itself, such as the one that keeps its memory. */
+/** Agents that the CLI runs for itself, such as the one for its memory. */
 const OWN_AGENT = 'managed-';
 
 export class SessionRun extends Writer {
   readonly #calls = new Calls(this.to);
   readonly #requests = new Requests(this.to);
-  readonly #told = new RecentMap<string, Told>(LIMITS.open_calls_max);
-  readonly #rumours = new RecentMap<string, Rumour>(LIMITS.open_calls_max);
-  /** Null: nothing says how the run ended. */
+  readonly #telemetry = new RecentMap<string, TelemetryFacts>(LIMITS.open_calls_max);
+  readonly #unconfirmed = new RecentMap<string, Unconfirmed>(LIMITS.open_calls_max);
+  /** Null: no record shows how the run ended. */
   #end: End | null = null;
-  /** The root agent's turn has begun, but so far its requests only failed. */
+  /** The root agent's turn has begun, but all its requests have failed so far. */
   #trying = false;
   #intro: Any | null = null;
 
@@ -43,15 +43,15 @@ export class SessionRun extends Writer {
     const root = known === null && record.isSidechain !== true && agent === null;
     if (root && idOf(record.sessionId) !== null) this.#intro ??= record;
     if (earlier) return;
-    // Where no file names the call that started a sub-agent, its prompt does.
+    // If no file names the call that started a sub-agent, the prompt identifies it.
     const prompt = record.type === 'user' ? partsText(record) : null;
     const found = root ? null : (known ?? this.#calls.sub_agents.parentOf(agent ?? '', prompt));
     this.to.speak(found, root);
   }
 
   end(): void {
-    for (const [call_id, rumour] of this.#rumours) this.#believe(call_id, rumour);
-    this.#rumours.clear();
+    for (const [call_id, call] of this.#unconfirmed) this.#accept(call_id, call);
+    this.#unconfirmed.clear();
     this.to.at_ms = undefined;
     this.to.speak(null);
     this.#requests.giveUp();
@@ -92,11 +92,11 @@ export class SessionRun extends Writer {
   #part(part: Part | null, message_id: string | null): void {
     const call = nativeOf(part?.functionCall);
     if (part === null) {
-      this.to.bad('assistant part is no object');
+      this.to.bad('assistant part is not an object');
     } else if (call) {
       if (this.to.root) this.#end = null;
       this.#calls.request({ id: call.id, name: call.name, input: call.args });
-      this.#rumours.delete(idOf(call.id) ?? '');
+      this.#unconfirmed.delete(idOf(call.id) ?? '');
     } else if (typeof part.text === 'string') {
       if (part.thought === true) this.to.thinking(part.text, message_id);
       else this.to.message('assistant', part.text, { message_id });
@@ -122,14 +122,14 @@ export class SessionRun extends Writer {
 
   results(record: Session['tool_result']): void {
     const { root, parent } = this.to;
-    const answers = answersOf(record, this.#told);
+    const answers = answersOf(record, this.#telemetry);
     if (answers.length === 0) this.to.bad('tool_result without a call id');
     if (root) this.#end = null;
     for (const answer of answers) {
       if (answers.length === 1) this.#listed(record, answer.call_id);
       this.#calls.finish(answer);
-      this.#told.delete(answer.call_id);
-      if (parent !== null) this.#rumours.delete(answer.call_id);
+      this.#telemetry.delete(answer.call_id);
+      if (parent !== null) this.#unconfirmed.delete(answer.call_id);
     }
   }
 
@@ -137,10 +137,10 @@ export class SessionRun extends Writer {
     const { parent, root } = this.to;
     this.to.speak(call_id);
     for (const { id, name, input, answer } of listedCalls(record)) {
-      this.#rumours.delete(id);
+      this.#unconfirmed.delete(id);
       if (this.#calls.seen.has(id)) continue;
       this.#calls.request({ id, name, input });
-      if (answer) this.#calls.finish({ ...answer, ...this.#told.get(id) });
+      if (answer) this.#calls.finish({ ...answer, ...this.#telemetry.get(id) });
     }
     this.to.speak(parent, root);
   }
@@ -150,7 +150,7 @@ export class SessionRun extends Writer {
     this.to.notice(code, textOf(nativeOf(record.systemPayload)?.displayText));
   }
 
-  /** A background task's end, given to the model in the user's place. */
+  /** The end of a background task, passed to the model as a user message. */
   #notified(record: User | System): void {
     const payload: Inside<System['systemPayload']> | null = nativeOf(record.systemPayload);
     const task = nativeOf(payload?.backgroundTask);
@@ -175,7 +175,7 @@ export class SessionRun extends Writer {
     if (this.to.root && agentOf(event) === null) this.#introduce(textOf(event.model));
   }
 
-  /** Each failed request has a record; that another follows it in the same turn makes it a retry. */
+  /** Each failed request has a record. If another request follows in the same turn, it was retried. */
   #unanswered(event: Telemetry): void {
     this.#requests.unanswered();
     if (!this.to.root || agentOf(event) !== null) return;
@@ -190,7 +190,7 @@ export class SessionRun extends Writer {
   #toolCall(event: Telemetry): void {
     const call_id = this.to.need(idOf(event.call_id), 'tool_call without call_id');
     if (call_id === null) return;
-    this.#told.set(call_id, toldOf(event));
+    this.#telemetry.set(call_id, telemetryFacts(event));
     if (this.#calls.open.has(call_id)) {
       const source = textOf(event.decision);
       if (ALLOWED.has(source)) this.to.decided(call_id, 'allow', null, source);
@@ -200,17 +200,17 @@ export class SessionRun extends Writer {
     const parent = this.#calls.sub_agent;
     if (agent === null || agent.startsWith(OWN_AGENT) || parent === null) return;
     if (this.#calls.seen.has(call_id)) return;
-    this.#rumours.set(call_id, { event, parent, at_ms: this.to.at_ms });
+    this.#unconfirmed.set(call_id, { event, parent, at_ms: this.to.at_ms });
   }
 
-  /** No file and no list has it after all: there is only telemetry of this sub-agent's call. */
-  #believe(call_id: string, { event, parent, at_ms }: Rumour): void {
+  /** No file and no list has this sub-agent's call. Telemetry is the only source. */
+  #accept(call_id: string, { event, parent, at_ms }: Unconfirmed): void {
     this.to.at_ms = at_ms;
     this.to.speak(parent);
     this.#calls.request({ id: call_id, name: event.function_name, input: event.function_args });
     if (!this.#calls.open.has(call_id)) return;
     const output = textOf(event.error);
-    this.#calls.finish({ call_id, output, report: output, ...toldOf(event) });
+    this.#calls.finish({ call_id, output, report: output, ...telemetryFacts(event) });
   }
 }
 

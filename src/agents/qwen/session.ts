@@ -1,7 +1,7 @@
 /**
- * Session files: `<home>/projects/<work folder>/chats/<session>.jsonl`, sub-agents in `../subagents/<session>/`. Messages in the
- * model API's own shape, and a telemetry record for every model request and call. There is no end record: how the run ended
- * is inferred from its last records.
+ * Session files: `<home>/projects/<work folder>/chats/<session>.jsonl`, sub-agents in `../subagents/<session>/`.
+ * Messages in the model API's own shape, and a telemetry record for every model request and call. There is no end
+ * record: the end is inferred from the last records.
  */
 import { basename, dirname, join } from 'node:path';
 import { decoder } from '../kit/decoder.ts';
@@ -12,7 +12,7 @@ import type { Session } from './generated/native.ts';
 import { SessionRun } from './session-run.ts';
 
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,200}\.jsonl$/;
-/** Bookkeeping of the CLI, and records that its own views are rebuilt from. */
+/** The CLI's bookkeeping, and records for restoring its views. */
 const IGNORED = words(
   `
   agent_bootstrap agent_launch_prompt agent_retry agent_session_ready at_command
@@ -32,7 +32,7 @@ export const session = sessionFiles({
   },
   id: /^[0-9a-zA-Z_-]{1,128}$/,
   names: [[/./, /^chats$/, /^([0-9a-zA-Z_-]{1,128})\.jsonl$/]],
-  // The folder is named after the real path: another one is searched for.
+  // The folder is named after the real path. Other folders are searched for.
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'chats', `${id}.jsonl`)],
   subAgents: (path, unreadable) =>
     partsIn(

@@ -1,4 +1,4 @@
-/** What kinds of records there are, and what in them belongs to others; the fields themselves are in generated/fields.ts. */
+/** Kinds of records, and foreign content in them. The fields are in generated/fields.ts. */
 import { kindBy } from '../../lib/shape.ts';
 import type { RecordShapes } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
@@ -14,9 +14,9 @@ export const shapes: RecordShapes = {
   session: SESSION,
   unrecorded: {
     stdout: {
-      // Providers that bill what they write to their cache.
+      // Providers that charge for cache writes.
       assistant: 'message{usage{cache_creation_input_tokens?}}',
-      // Some versions end a run like this at the limit of turns.
+      // Some versions end a run like this at the turn limit.
       'result/error_max_turns':
         'type? subtype? is_error? duration_ms? error?{message?} permission_denials? usage?',
       'result/success': 'usage{cache_creation_input_tokens?}',
@@ -35,7 +35,7 @@ export const shapes: RecordShapes = {
         'type? subtype? message?* systemPayload?{displayText? backgroundTask?{toolUseId? status?}}',
       'system/notification': 'type? subtype? message?* systemPayload?{displayText?}',
       'system/rewind': 'type? subtype? systemPayload?{displayText?}',
-      // Telemetry: drift does not compare it.
+      // Telemetry: not compared for drift.
       'system/ui_telemetry': `
         systemPayload{uiEvent{event.name? model? prompt_id? subagent_name? subagent_id? call_id? function_name?
         function_args?* decision? status? error? error_type? error_message? status_code? duration_ms?

@@ -1,4 +1,4 @@
-/** stdout: `--output-format stream-json` (also `json`, one array of records). A fork's dialect of another CLI's stream-json. */
+/** stdout: `--output-format stream-json` (also `json`, one array of records). A dialect of Claude Code's format. */
 import type { ExitReason } from '../../model/words.ts';
 import { kindOfEvent, putBlock, putDelta, putUnknown } from '../kit/blocks.ts';
 import { decoder } from '../kit/decoder.ts';
@@ -71,14 +71,14 @@ export const stream = (options?: { resumed: boolean }) =>
           const task = nativeOf(record.data);
           turns.calls.notify(idOf(task?.tool_use_id), textOf(task?.status));
         },
-        /** The model's answer was of no use and is asked for again. The HTTP client's own retries are not shown. */
+        /** The model's answer was unusable and is requested again. The HTTP client's own retries are not shown. */
         'system/retry'(record) {
           const data = nativeOf(record.data);
           const retry = retryOf(data?.attempt, data?.maxRetries, data?.delayMs);
           to.retried(retry, { native_kind: textOf(data?.reason) });
         },
       },
-      // A host's own protocol, and what other records say too.
+      // A host's own protocol, and facts that other records repeat.
       ignored: [
         ...words('control_cancel_request control_request control_response system/task_started'),
         // Goals are sent even without partial messages.
@@ -91,13 +91,13 @@ export const stream = (options?: { resumed: boolean }) =>
 
 class Turns extends Writer {
   readonly calls = new Calls(this.to);
-  /** The root agent's open turn: id of its first message. Every run of blocks of one type is a message of its own. */
+  /** The root agent's open turn: id of its first message. Every run of blocks of one type is a separate message. */
   #turn: string | null = null;
-  /** Partial messages mark a turn's begin and end; else its tokens or what answers it end it. */
+  /** Partial messages mark the start and end of a turn. Without them a turn ends with its tokens or its answer. */
   #marked = false;
   /** The run continues a session. */
   resumed = false;
-  /** The last thing the root agent printed was a failure of the provider. */
+  /** The root agent's last output was a failure of the provider. */
   #failed = false;
 
   #begin(message_id: string): void {
@@ -134,7 +134,7 @@ class Turns extends Writer {
   }
 
   #block(block: Inside<Message['content']> | null, said: Said): void {
-    if (block === null) this.to.bad('assistant block is no object');
+    if (block === null) this.to.bad('assistant block is not an object');
     else if (block.type === 'tool_use') this.calls.request(block);
     else putBlock(this.to, block, said);
   }
@@ -148,13 +148,13 @@ class Turns extends Writer {
     if (this.to.root) this.close();
     for (const item of listOf(content)) {
       const block = nativeOf(item) as Block | null;
-      if (block === null) this.to.bad('user block is no object');
+      if (block === null) this.to.bad('user block is not an object');
       else if (block.type === 'tool_result') this.#answer(block);
       else if (block.type !== 'text') putUnknown(this.to, 'user', block.type);
     }
     const text = contentText(content);
     if (text === null) return;
-    // The CLI does not repeat the user's prompt: text of the root agent's user is a task's notification.
+    // The CLI does not repeat the user's prompt: a user text of the root agent is a task's notification.
     this.to.message('user', text, { message_id: idOf(record.uuid), synthetic: this.to.root });
   }
 
@@ -180,7 +180,7 @@ class Turns extends Writer {
   result(record: Result): void {
     const to = this.to;
     const end = endOf(record, this.#failed);
-    // A sub-agent's failure is a result that took no time, while the call that started it is still open.
+    // A sub-agent's failure is a result with no duration, while the call that started it is still open.
     if (record.is_error === true && record.duration_ms === 0 && this.calls.failAgent()) {
       to.notice('sub_agent_failed', end.error);
       return;
@@ -189,7 +189,7 @@ class Turns extends Writer {
     this.calls.refused(record.permission_denials);
     const usage = nativeOf(record.usage);
     const spent = usage ? ofStream(usage) : null;
-    // After a resume it is the whole session's sum: the lines of this run have been added up.
+    // After a resume it is the whole session's total. The lines of this run have already been added up.
     if (spent && !isEmpty(spent) && !this.resumed) to.usage('total', spent);
     if (end.exit_reason === 'provider_error' && !this.#failed)
       this.#providerFailed(end.error ?? '');
@@ -203,7 +203,7 @@ class Turns extends Writer {
   }
 }
 
-/** The CLI's own words in a message's place: one text, and no tokens were paid for it. */
+/** A failure that the CLI prints as a message: one text, without tokens. */
 function isFailureMessage(message: Message): boolean {
   const [block, ...others] = listOf(message.content);
   if (others.length > 0 || !isPlaceholder(nativeOf(message.usage))) return false;
@@ -222,7 +222,7 @@ function reasonOf(result: Result, error: string, failed: boolean): ExitReason {
   return API_ERROR.test(error) ? 'provider_error' : 'agent_error';
 }
 
-/** `failed`: the last thing the root agent printed was a failure of the provider. */
+/** `failed`: the root agent's last output was a failure of the provider. */
 function endOf(result: Result, failed: boolean): End {
   const error = textOf(nativeOf(result.error)?.message) ?? textOf(result.result);
   return endFor(reasonOf(result, error ?? '', failed), error);

@@ -1,4 +1,4 @@
-/** The tool table: as the CLI sends it to its model (testdata/tools.json; deferred tools by name only), plus earlier versions. */
+/** The tool table: as sent to the model (testdata/tools.json; deferred tools by name only), and earlier versions. */
 import type { ToolTable } from '../../model/agent.ts';
 import { words } from '../kit/text.ts';
 

@@ -1,11 +1,11 @@
-/** Token figures in the CLI's spellings, and the model requests of a session file. A native prompt counts the cache too. */
+/** Token figures as the CLI spells them, and the model requests of a session file. Native input includes the cache. */
 import { type Time, Writer } from '../kit/drafts.ts';
 import type { FailureFacts } from '../kit/failures.ts';
 import { type Inside, idOf, type Merged, statusOf, textOf, tokensOf } from '../kit/native.ts';
 import { add, isEmpty, type Spent, spent, without } from '../kit/usage.ts';
 import type { Session, Stdout } from './generated/native.ts';
 
-/** The end record, however the run ended. */
+/** The end record of any outcome. */
 export type Result = Merged<Stdout, `result/${string}`>;
 type StreamUsage = Inside<Result['usage']>;
 export type Telemetry = Inside<Inside<Session['system/ui_telemetry']['systemPayload']>['uiEvent']>;
@@ -35,20 +35,20 @@ function ofMessage(usage: MessageUsage): Spent {
   return spent({ input, output: tokensOf(usage.candidatesTokenCount), cache_read, reasoning });
 }
 
-/** Lines before a turn's last one carry zeros, which say nothing. */
+/** Lines before the last one of a turn have zeros as placeholders. */
 export function isPlaceholder(usage: StreamUsage | null): boolean {
   return !usage || (!tokensOf(usage.input_tokens) && !tokensOf(usage.output_tokens));
 }
 
 const ABORTED = /abort/i;
-/** A failed request costs nothing, and that is known. */
+/** A failed request is known to cost nothing. */
 const FREE = spent({ input: 0, output: 0, cache_read: 0, reasoning: 0 });
 
-/** The model requests of a session file: their cost, which failed, and which of those were retried. */
+/** The model requests of a session file: their cost, failures and retries. */
 export class Requests extends Writer {
-  /** Of all requests, sub-agents' and the CLI's own too. */
+  /** Sum of all requests, including sub-agents' and the CLI's own. */
   readonly #requests = spent();
-  /** Of messages: counts where the version writes no telemetry. */
+  /** Sum of messages, for versions without telemetry. */
   readonly #messages = spent();
   #failed: { readonly failure: FailureFacts; readonly at_ms: Time } | null = null;
 
@@ -64,7 +64,7 @@ export class Requests extends Writer {
     add(this.#requests, FREE);
   }
 
-  /** The root agent's request failed; false when it was aborted, which is nobody's failure. */
+  /** The root agent's request failed. False if it was aborted, which is not a failure. */
   fail(event: Telemetry): boolean {
     if (ABORTED.test(textOf(event.error_type) ?? '')) return false;
     const message = textOf(event.error_message) ?? '';
@@ -79,7 +79,7 @@ export class Requests extends Writer {
     this.#failed = null;
   }
 
-  /** The turn is over: its last failure was final. */
+  /** The turn ended: its last failure was final. */
   giveUp(): void {
     if (this.#failed) this.to.failed(this.#failed.failure, this.#failed.at_ms);
     this.#failed = null;
@@ -91,7 +91,7 @@ export class Requests extends Writer {
   }
 }
 
-/** The sub-agent of a telemetry event; null for the root agent, whose prompt ids have nothing between their marks. */
+/** The sub-agent of a telemetry event; null for the root agent, which has an empty part in its prompt ids. */
 export function agentOf(event: Telemetry): string | null {
   const named = idOf(event.subagent_name) ?? idOf(event.subagent_id);
   if (named !== null) return named;

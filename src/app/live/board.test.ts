@@ -80,7 +80,7 @@ verifies(
     for (const { text, failed } of lines.map((line) => JSON.parse(line)))
       expect([typeof text, failed[0].why]).toEqual([
         'string',
-        'it arrived 3600000 ms before it happened: the clocks differ',
+        'it arrived 3600000 ms before its timestamp: the clocks differ',
       ]);
     const rule = [{ rule: '3.2' }];
     expect([isOnlyLate(rule, -3_600_000), isOnlyLate(rule, 3_600_000)]).toEqual([false, true]);

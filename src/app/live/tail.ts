@@ -42,7 +42,7 @@ export async function tail(options: TailOptions): Promise<void> {
       const why = await watcher.watch(first);
       if (why === null) break;
       wait_ms = retry_ms;
-      note(`${addressText(address)}: ${why.message}; trying again`);
+      note(`${addressText(address)}: ${why.message}; reconnecting`);
     } catch (error) {
       const final = error instanceof Refused && !error.retryable;
       if (signal.aborted) break;

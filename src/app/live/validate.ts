@@ -78,8 +78,8 @@ function recordReader(format: keyof typeof RECORDS): Reader {
     if (check(value)) return null;
     schema ??= schemaOf(format);
     const meant = alternative(schema, value);
-    if (meant === null) return `there is no type ${shown(value.type)}`;
-    return schemaFault(meant, value) ?? 'it does not have the form of its schema';
+    if (meant === null) return `unknown type ${shown(value.type)}`;
+    return schemaFault(meant, value) ?? 'it does not match its schema';
   }
 
   const bad = (line: number, fault: string) =>

@@ -1,7 +1,6 @@
 /** Options of a run. */
 import type { Clock } from '../../lib/clock.ts';
 import type { RandomSource } from '../../lib/ids.ts';
-import type { RunLimits } from '../../model/parts.ts';
 import type { ApproveMode, FailOn, OutputMode } from '../../model/words.ts';
 import type { StreamLog } from '../config/log.ts';
 import type { LiveRunOptions } from '../live/destination.ts';
@@ -79,15 +78,6 @@ export interface LimitOptions {
   /** End the run when it makes the same call with the same input this many times. */
   loopGuard?: number | null | undefined;
 }
-
-/** The limit that each option sets in the record. */
-export const LIMIT_OF = {
-  maxCostUsd: 'cost_usd',
-  maxTokens: 'tokens',
-  maxToolCalls: 'tool_calls',
-  maxSteps: 'steps',
-  loopGuard: 'same_calls',
-} as const satisfies Record<keyof LimitOptions, keyof RunLimits>;
 
 /** Options that only the command line has: how it shows the run. */
 interface ShownRunOptions extends RunOptions {

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
-import { lateLimit, NO_LIMITS } from '../../capture/budget.ts';
+import { lateLimit } from '../../capture/budget.ts';
 import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts';
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { type ErrorCode, TachoError } from '../../lib/errors.ts';
@@ -19,13 +19,7 @@ import type { StreamLog } from '../config/log.ts';
 import { needPackageFile, programEntry } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { type LiveRunConfig, sendingTo } from '../live/destination.ts';
-import {
-  type AgentRunOptions,
-  LIMIT_OF,
-  type LimitOptions,
-  type RecordOptions,
-  type RunOptions,
-} from './options.ts';
+import type { AgentRunOptions, LimitOptions, RecordOptions, RunOptions } from './options.ts';
 
 export interface RunRequest {
   run_id: string;
@@ -116,10 +110,9 @@ function configOf(options: AgentRunOptions): RunConfig {
 }
 
 function limitsOf(options: LimitOptions): RunLimits {
-  const limits = { ...NO_LIMITS };
-  for (const [option, limit] of Object.entries(LIMIT_OF))
-    limits[limit] = options[option as keyof LimitOptions] ?? null;
-  return limits;
+  const { maxCostUsd: cost_usd = null, maxTokens: tokens = null, maxSteps: steps = null } = options;
+  const { maxToolCalls: tool_calls = null, loopGuard: same_calls = null } = options;
+  return { cost_usd, tokens, tool_calls, steps, same_calls };
 }
 
 export function takesInput(agent: Agent, { accept_input }: RunConfig): boolean {

@@ -7,7 +7,7 @@ import { TachoError } from '../../lib/errors.ts';
 import { defined } from '../../lib/pick.ts';
 import { type Config, findConfig, loadConfig, type Target } from '../config/config.ts';
 import type { Consenting } from '../config/consent.ts';
-import { LIMIT_OF, type LimitOptions, type RunOptions } from './options.ts';
+import type { RunOptions } from './options.ts';
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
@@ -41,13 +41,11 @@ function fromTarget(target: Target | null): Partial<RunOptions> {
   const { command, model, cwd, approve, timeout, stream_log: streamLog, retries } = target;
   const { best_effort_limits: bestEffortLimits, fail_on: failOn } = target;
   const timeoutMs = timeout === undefined ? undefined : Math.round(timeout * 1000);
-  const limits = Object.entries(LIMIT_OF).map(([option, limit]) => [
-    option,
-    target.limits?.[limit],
-  ]);
+  const { cost_usd: maxCostUsd, tokens: maxTokens, steps: maxSteps } = target.limits;
+  const { tool_calls: maxToolCalls, same_calls: loopGuard } = target.limits;
   return {
-    ...(Object.fromEntries(limits) as LimitOptions),
-    ...{ command, model, cwd, approve, timeoutMs, streamLog, retries, bestEffortLimits, failOn },
+    ...{ maxCostUsd, maxTokens, maxToolCalls, maxSteps, loopGuard, bestEffortLimits, failOn },
+    ...{ command, model, cwd, approve, timeoutMs, streamLog, retries },
   };
 }
 

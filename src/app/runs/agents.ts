@@ -96,7 +96,7 @@ export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colou
   const [first, ...others] = reports;
   if (first !== undefined && others.length === 0)
     lines.push('', ...capabilityLines(first), '', ...approvalLines(first));
-  else lines.push('', 'Capabilities of one agent: tacho agents ID');
+  else lines.push('', 'See what one agent reports and may do: tacho agents AGENT');
   return `${lines.join('\n')}\n`;
 }
 

@@ -64,7 +64,7 @@ export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
   return session?.decoder() ?? agent.stream();
 }
 
-/** The same input has the same id. */
+/** The same input gets the same id. */
 function pipelineFor(
   { agent, from, input, byte_text = false, decoder, every_line = false }: ConvertOptions,
   gate: Gate | undefined,

@@ -111,7 +111,11 @@ export async function lastSession(
     if (newest === null || file.modified_ms > newest.modified_ms) newest = file;
   }
   if (newest !== null) return newest.path;
-  throw new TachoError('not_found', `there is no session of ${title} in its usual folder`, {
-    stage: 'drift',
-  });
+  throw new TachoError(
+    'not_found',
+    `there is no session of ${title}; tacho import --help lists where sessions are looked for`,
+    {
+      stage: 'drift',
+    },
+  );
 }

@@ -130,7 +130,7 @@ function sharedLock(state: StateDir): () => void {
   const free = tryStoreLock(state);
   if (free === null) return () => undefined;
   free();
-  const text = 'a share of an import can only be started by tacho import --jobs';
+  const text = '--share is only for tacho import --jobs';
   throw new TachoError('usage', text, { stage: 'request' });
 }
 
@@ -263,6 +263,6 @@ class Importer {
 
 function silent({ agent, path }: ImportTarget, { session_id, problems }: Head): Found {
   if (problems === 0) return { state: 'empty', session_id, run_id: null };
-  const why = `${path}: it contains no record of a session of ${agent.title} (${problems} lines could not be read)`;
+  const why = `${path}: it is not a session file of ${agent.title} (${problems} lines could not be read)`;
   return { state: 'failed', session_id, run_id: null, why };
 }

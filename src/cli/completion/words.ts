@@ -7,7 +7,7 @@ export interface Candidate {
   about?: string;
 }
 
-/** What comes next: words of the command line itself, or the value of an option or argument. */
+/** The next word: a name of the command line itself, or the value of an option or argument. */
 export interface Expected {
   /** Names of commands and options. */
   words: readonly Candidate[];
@@ -31,11 +31,10 @@ interface Place {
 
 export function expectedAt(program: Command, words: readonly string[]): Expected {
   const current = words.at(-1) ?? '';
-  const before = words.slice(0, -1);
   const place: Place = { commands: [program], given: 0, state_dir: undefined };
   let open: Option | null = null;
   let rest = false;
-  for (const word of before) {
+  for (const word of words.slice(0, -1)) {
     if (open !== null) {
       if (open.long === '--state-dir') place.state_dir = word;
       open = null;

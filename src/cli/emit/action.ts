@@ -1,4 +1,4 @@
-/** What `tacho emit` does. */
+/** Runs `tacho emit`. */
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { openRedactor, patternsIn } from '../../app/config/redaction.ts';
@@ -43,16 +43,20 @@ export async function emitCommand(
   io: Io,
 ): Promise<number> {
   if (flags.to === 'stdio:' && isStdin(file))
-    throw new TachoError('usage', '--to stdio: reads the answers on standard input: give a FILE', {
-      stage: 'live',
-    });
+    throw new TachoError(
+      'usage',
+      '--to stdio: needs a FILE: standard input carries the answers of the collector',
+      {
+        stage: 'live',
+      },
+    );
   const path = resolveStateDir({ flag: io.state_flag, env: io.env });
   const state = openStateDir(path);
   const redaction = await redactionOf(flags, state, io);
   const { socket, outbox } = livePaths(state.path);
   const say = (text: string) =>
     io.err.write(`tacho: ${oneLine(redaction?.text(text) ?? text, SAY_CHARS_MAX)}\n`);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const url = sendingUrl(flags.to ?? `unix:${socket}`, flags.insecure ?? false);
   await warnInsecure(url, io);
   const target = {
@@ -65,9 +69,9 @@ export async function emitCommand(
     outbox,
     onNotice: (notice) => {
       const text = noticeText(notice);
-      // The same trouble again and again is one trouble.
-      if (text === null || told.has(notice.kind)) return;
-      if (notice.kind !== 'refused') told.add(notice.kind);
+      // Repeated failures are reported once.
+      if (text === null || reported.has(notice.kind)) return;
+      if (notice.kind !== 'refused') reported.add(notice.kind);
       void say(text);
     },
   });
@@ -75,7 +79,7 @@ export async function emitCommand(
   let others: (() => Promise<void>) | null = null;
   try {
     const counts = await sent(live, { file, flags, stop, redaction }, io);
-    // Not before: a session that was left may be one that the input goes on with.
+    // Not before: the input may continue a session that was left.
     others = deliverLeft(path, { ...actingOf(flags.trust, io), target });
     return await finish(live, { flags, counts, say }, io);
   } finally {
@@ -132,7 +136,7 @@ async function* inputOf(file: string | undefined, stop: AbortSignal): AsyncGener
   }
 }
 
-/** The first signal ends the input, and with it the sessions in good order; the next ends the process. */
+/** The first signal ends the input, and with it the sessions; the next one ends the process. */
 function firstSignal(): { signal: AbortSignal; release: () => void } {
   const first = new AbortController();
   const release = onSignals(() => {

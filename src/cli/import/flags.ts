@@ -15,7 +15,7 @@ const EXAMPLES = `
 Sessions are looked for in:
 ${PLACES}
 
-Exit codes: 0 done · 1 a session cannot be read · 2 usage
+Exit codes: 0 done · 1 some sessions cannot be read · 2 usage
 
 Examples:
   $ tacho import --last                        the session that was used last

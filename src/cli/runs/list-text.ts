@@ -105,8 +105,8 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
 const projectName = (path: string) => basename(path) || path;
 
 function took({ started_ms, finished_ms }: RunRow): string {
-  const ms = started_ms === null || finished_ms === null ? null : finished_ms - started_ms;
-  return known(ms, durationText);
+  const ms = started_ms === null || finished_ms === null ? -1 : finished_ms - started_ms;
+  return ms < 0 ? '-' : durationText(ms);
 }
 
 /** Rows that decide about the widths of all; beyond them a longer cell is cut, or in a pipe moves its line. */

@@ -40,7 +40,7 @@ function shortcoming(report: Report, strict: boolean): string | null {
   return report.over_limits.length > 0 ? '--strict: not everything could be judged' : null;
 }
 
-/** What one state folder or file comes to. */
+/** The reason to fail besides failed rules. */
 const complaintOf = (report: Report, { strict }: ValidateFlags) =>
   report.verdict === 'failed' ? null : shortcoming(report, strict === true);
 

@@ -1,4 +1,4 @@
-/** The client's part of the protocol: who it is, a session, a prompt or several, permissions, the end of the turn. */
+/** The client side of the protocol: initialisation, a session, prompts, permissions, the end of the turn. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RecentMap } from '../../../lib/bounded.ts';
 import { LIMITS } from '../../../lib/limits.ts';
@@ -12,7 +12,7 @@ import { isAllowed, outcomeFor, silentLogin } from './policy.ts';
 
 export interface Wanted {
   prompt: string;
-  /** What comes after the prompt; null: nothing does. */
+  /** Input after the prompt; null: there is none. */
   inbox: Inbox | null;
   approve: ApproveMode;
   model: string | null;
@@ -21,13 +21,13 @@ export interface Wanted {
   env: NodeJS.ProcessEnv;
 }
 
-/** What keeps the run from continuing; said to people. */
+/** The reason why the run cannot continue, as shown to people. */
 export class Refused extends Error {}
 
 const AUTH_REQUIRED = -32000;
 const NEXT_WAIT_MS = 60_000;
 const VERSIONS: readonly unknown[] = [1, 2];
-/** No files and no terminals: agents have both of their own, and one could write no new file with a client's. */
+/** No files and no terminals: agents have their own. With a client's files, one agent could not write new files. */
 const NOTHING = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
 
 export class Client implements Handler {
@@ -35,14 +35,14 @@ export class Client implements Handler {
   readonly #wanted: Wanted;
   /** Kinds of calls, for requests that do not repeat them. */
   readonly #kinds = new RecentMap<string, string>(LIMITS.open_calls_max);
-  /** Permission requests that wait for somebody's answer, by their keys. */
+  /** Permission requests that wait for an answer, by their keys. */
   readonly #asked = new Map<string, (allowed: boolean) => void>();
   #idle = Promise.withResolvers<void>();
   #session_id: string | null = null;
   /** A prompt has been sent and not answered. */
   #prompted = false;
   #cancelled = false;
-  /** As cancelled, but only what is done just now. */
+  /** Like cancelled, but only for the current prompt. */
   #interrupted = false;
 
   constructor(streams: Streams, record: Recorder, wanted: Wanted) {
@@ -52,18 +52,18 @@ export class Client implements Handler {
     if (inbox === null) return;
     inbox.onInterrupt = () => this.#interrupt();
     inbox.onConfirm = (request, confirmed) => this.#asked.get(request)?.(confirmed);
-    // Nobody is there any more who could be asked.
+    // Nobody is left to ask.
     inbox.onEnd = () => this.#refuseAsked();
   }
 
-  /** Settles when the turns of all prompts have ended. Rejects with what the agent refused. */
+  /** Resolves when the turns of all prompts have ended. Rejects if the agent refuses a request. */
   async run(version: string): Promise<void> {
     const info = { name: 'tacho', title: 'tacho', version };
     const initialised = await this.#connection.request('initialize', {
       protocolVersion: 1,
       clientCapabilities: NOTHING,
       clientInfo: info,
-      // The names of version 2.
+      // The names in version 2.
       capabilities: {},
       info,
     });
@@ -77,7 +77,7 @@ export class Client implements Handler {
     let text: string | null = prompt;
     while (text !== null && !this.#cancelled) {
       await this.#prompt(text, protocolVersion === 2);
-      // Tacho ends the input at once when it has seen a turn's end; a turn that ended without a word is not waited for.
+      // Tacho closes the input immediately after a turn's end. A turn that ended silently is not waited for.
       const waited = sleep(NEXT_WAIT_MS, null, { ref: false });
       text = inbox && (await Promise.race([inbox.next(), waited]));
     }
@@ -90,7 +90,7 @@ export class Client implements Handler {
     const answered = this.#connection.request('session/prompt', params);
     if (this.#interrupted) this.#cancelTurn();
     const answer = await answered;
-    // Version 2 answers at once; the session's state says when it has ended.
+    // Version 2 answers immediately; the session's state shows the end.
     if (version_2 && answer.stopReason === undefined) await this.#idle.promise;
     this.#prompted = false;
     this.#interrupted = false;
@@ -105,7 +105,7 @@ export class Client implements Handler {
     return true;
   }
 
-  /** Before a prompt was sent: that one, as soon as it is. */
+  /** Before a prompt is sent, the interrupt applies to that prompt as soon as it is sent. */
   #interrupt(): void {
     this.#interrupted = true;
     if (this.#prompted) this.#cancelTurn();
@@ -126,7 +126,7 @@ export class Client implements Handler {
       if (!(error instanceof Failed) || error.code !== AUTH_REQUIRED) throw error;
       const methodId = silentLogin(initialised.authMethods, this.#wanted.env);
       if (methodId === null)
-        throw new Refused('the agent wants a login: log in with its own program first');
+        throw new Refused('the agent requires a login: log in with its own program first');
       const login = initialised.protocolVersion === 2 ? 'auth/login' : 'authenticate';
       await this.#connection.request(login, { methodId });
       return open();
@@ -136,7 +136,7 @@ export class Client implements Handler {
     return session;
   }
 
-  /** A session that continues is resumed, or where only that is offered, loaded, which repeats its history. */
+  /** A session is resumed or, if the agent only offers that, loaded, which repeats its history. */
   #opening(initialised: Open): [string, Open] {
     const { cwd, resume } = this.#wanted;
     const params = { cwd, mcpServers: [] };
@@ -146,10 +146,10 @@ export class Client implements Handler {
     const known = { sessionId: resume, ...params };
     if (nativeOf(sessions?.resume) !== null) return ['session/resume', known];
     if (able?.loadSession === true) return ['session/load', known];
-    throw new Refused('the agent cannot go on with a session');
+    throw new Refused('the agent cannot resume a session');
   }
 
-  /** A run with another model than the one asked for would be worth nothing. */
+  /** A run with another model than the requested one would be worthless. */
   async #choose(session: Open): Promise<void> {
     const { model } = this.#wanted;
     const sessionId = this.#session_id;
@@ -183,7 +183,7 @@ export class Client implements Handler {
     return this.#confirmed(key).then(outcome);
   }
 
-  /** What the approval mode does not allow somebody may, for a while. */
+  /** Waits for a person to allow a call that the approval mode does not. */
   async #confirmed(key: string): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#asked.set(key, resolve);
@@ -199,7 +199,7 @@ export class Client implements Handler {
     const call_id = idOf(update?.toolCallId);
     const kind = textOf(update?.kind);
     if (call_id !== null && kind !== null) this.#kinds.set(call_id, kind);
-    // Before the prompt it is the state that the session was left in.
+    // Before the prompt this is the earlier state of the session.
     const idle = update?.sessionUpdate === 'state_update' && update.state === 'idle';
     if (idle && this.#prompted) this.#idle.resolve();
   }

@@ -1,4 +1,4 @@
-/** JSON-RPC over the agent's pipes. All messages go to the record, the agent's byte by byte. Never throws for what it writes. */
+/** JSON-RPC over the agent's pipes. All messages are recorded, the agent's byte by byte. Never throws on writes. */
 import type { Readable, Writable } from 'node:stream';
 import { jsonInside } from '../../../lib/byte-text.ts';
 import { createLines } from '../../../lib/lines.ts';
@@ -49,7 +49,7 @@ export class Connection {
     this.#to = streams.to;
     this.#record = record;
     this.#handler = handler;
-    // The agent's exit is reported on its own.
+    // The agent's exit is reported separately.
     streams.to.on('error', () => {});
     const lines = createLines(
       {
@@ -69,7 +69,7 @@ export class Connection {
     streams.from.on('end', () => lines.end());
   }
 
-  /** The agent's result. Rejects with `Failed`; never settles when the agent never answers. */
+  /** The agent's result. Rejects with `Failed`; never settles if the agent never answers. */
   request(method: string, params: Open): Promise<Open> {
     const id = this.#next++;
     const answer = Promise.withResolvers<Open>();
@@ -88,7 +88,7 @@ export class Connection {
 
   #send(message: Open): void {
     const json = JSON.stringify({ jsonrpc: '2.0', ...message });
-    // A longer one, which only a prompt can be, would be over the limit of a line.
+    // A longer message, which can only be a prompt, would be over the line limit.
     const long = `${String(message.method)} of ${json.length} characters`;
     if (json.length <= AGENT_LIMITS.echoed_prompt_bytes_max) this.#put('client->agent', json);
     else this.#put('note', JSON.stringify(long));

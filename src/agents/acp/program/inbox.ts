@@ -1,4 +1,4 @@
-/** What comes for the agent while the client runs: prompts in their order, interrupts and answers at once. */
+/** Input for the agent while the client runs: prompts in order, interrupts and answers immediately. */
 import type { Readable } from 'node:stream';
 import { jsonInside } from '../../../lib/byte-text.ts';
 import { createLines } from '../../../lib/lines.ts';
@@ -8,7 +8,7 @@ import { idOf, nativeOf, type Open } from '../../kit/native.ts';
 /** Every character of a prompt may be escaped. */
 const LINE_BYTES_MAX = AGENT_LIMITS.prompt_bytes_max * 6;
 
-/** Reads lines of `InputLine`. What is no such line means nothing here: only tacho writes them. */
+/** Reads lines of `InputLine`. Other lines are ignored: only tacho writes them. */
 export class Inbox {
   ended = false;
   onInterrupt = () => {};
@@ -33,7 +33,7 @@ export class Inbox {
       this.#wake();
     };
     from.on('data', (piece: Buffer) => lines.push(piece));
-    // A line that was cut by the end of who wrote it is no line.
+    // A line cut off by the end of its writer is ignored.
     from.on('end', end).on('error', end);
   }
 
@@ -46,7 +46,7 @@ export class Inbox {
     this.#wake();
   }
 
-  /** The next prompt; null: there will be none. */
+  /** The next prompt; null: there will be no more. */
   async next(): Promise<string | null> {
     while (this.#prompts.length === 0 && !this.ended) {
       await new Promise<void>((resolve) => {

@@ -1,8 +1,8 @@
 /**
- * The client program: starts an agent, gives it one prompt, and writes every message of both directions to stdout.
- * Arguments: `--approve MODE [--model NAME] [--resume SESSION] [--input] -- PROGRAM [ARGUMENT…]`; the prompt comes on
- * stdin, or with `--input` one line for each (`InputLine` in ../input.ts), until that ends.
- * Exit: 0 the prompt was answered · 1 it was refused · 2 usage · 127 no such program · else how the agent ended.
+ * The client program: starts an agent, sends it one prompt, and writes every message of both directions to stdout.
+ * Arguments: `--approve MODE [--model NAME] [--resume SESSION] [--input] -- PROGRAM [ARGUMENT…]`. The prompt is read
+ * from stdin, or with `--input` one line per prompt (`InputLine` in ../input.ts) until the end of stdin.
+ * Exit: 0 the prompt was answered · 1 it was refused · 2 usage · 127 no such program · otherwise the agent's exit.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,13 +17,13 @@ import { Inbox } from './inbox.ts';
 
 const CLIENT_VERSION = '1';
 const STDOUT = 1;
-/** Shorter together than the time tacho gives a process tree to end. */
+/** In total shorter than the time that tacho gives a process tree to end. */
 const CANCEL_WAIT_MS = 2_000;
 const CANCELLED_EXIT_WAIT_MS = 1_500;
 const TERM_WAIT_MS = 1_000;
 /** An agent may have something to save when its stdin has ended. */
 const EXIT_WAIT_MS = 3_000;
-/** How long a process that the agent has left behind may hold its stdout open. */
+/** How long a process left behind by the agent may hold its stdout open. */
 const DRAIN_WAIT_MS = 500;
 
 class Usage extends Error {}
@@ -39,7 +39,7 @@ function givenBy(argv: string[]) {
   const [command, ...args] = positionals;
   const approve = APPROVE_MODES.find((mode) => mode === values.approve);
   if (command === undefined || approve === undefined)
-    throw new Usage('no program, or no such mode');
+    throw new Usage('no program, or an unknown mode');
   const { model = null, resume = null, input } = values;
   const wanted = { approve, model, resume, cwd: process.cwd(), env: process.env };
   return { command, args, wanted, input };
@@ -60,7 +60,7 @@ interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** Ends the agent by its stdin's end, then by asking, then by force. */
+/** Ends the agent by closing its stdin, then with a signal, then by force. */
 async function end(child: ChildProcess, exited: Promise<Exit>, first_ms: number): Promise<Exit> {
   child.stdin?.end();
   const steps = [
@@ -73,15 +73,15 @@ async function end(child: ChildProcess, exited: Promise<Exit>, first_ms: number)
     try {
       process.kill(-(child.pid as number), signal);
     } catch {
-      // Gone already.
+      // The process is already gone.
     }
   }
   return exited;
 }
 
 /**
- * Speaks with the agent until the prompt is answered, the agent has gone, or a cancelled turn takes too long.
- * `code`: the exit code; null: the agent has gone without an answer.
+ * Speaks with the agent until the prompt is answered, the agent has exited, or a cancelled turn takes too long.
+ * `code`: the exit code; null: the agent exited without an answer.
  */
 async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>) {
   const { stdout: from, stdin: to } = child;
@@ -105,7 +105,7 @@ async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>)
       return 1;
     },
   );
-  // What the agent said before it ended is read to its end first.
+  // The agent's output is first read to its end.
   const gone = exited
     .then(() => Promise.race([drained, sleep(DRAIN_WAIT_MS, null, { ref: false })]))
     .then(() => sleep(0, null));
@@ -117,9 +117,9 @@ async function main(argv: string[]): Promise<number> {
   const { command, args, wanted, input } = givenBy(argv);
   const inbox = input ? new Inbox(process.stdin) : null;
   const prompt = inbox === null ? String(await buffer(process.stdin)) : await inbox.next();
-  // Whoever wrote nothing, or died over it, asked for nothing.
+  // A writer that wrote nothing, or died while writing, requested nothing.
   if (prompt === null) throw new Usage('no prompt');
-  // In a group of its own: an interrupt of ours is not the agent's, who is asked to cancel first.
+  // In its own process group: our interrupt must not reach the agent, which is asked to cancel first.
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], detached: true });
   try {
     await once(child, 'spawn');
@@ -146,6 +146,6 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
 } finally {
-  // Whoever holds our stdin open must not hold us.
+  // An open stdin must not keep this process alive.
   process.stdin.destroy();
 }

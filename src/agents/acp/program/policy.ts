@@ -1,9 +1,9 @@
-/** Which answer a permission request gets, by what the run may do without asking. Nobody is there to be asked. */
+/** Answers permission requests by the approval mode, as nobody can be asked. */
 import type { ApproveMode } from '../../../model/words.ts';
 import { idOf, type Open } from '../../kit/native.ts';
 import { nativesOf } from '../protocol.ts';
 
-/** Kinds that `--approve edits` covers: what changes files, and what only looks. */
+/** Kinds that `--approve edits` covers: those that change files, and those that only read. */
 const COVERED_BY_EDITS: ReadonlySet<string> = new Set(['edit', 'read', 'search']);
 
 export function isAllowed(approve: ApproveMode, kind: string | null): boolean {
@@ -16,7 +16,7 @@ const CHOICES = {
   reject: ['reject_once', 'reject_always'],
 } as const;
 
-/** The outcome to answer with. Without a fitting option the request is not approved. */
+/** The outcome to answer with. Without a suitable option the request is not approved. */
 export function outcomeFor(allowed: boolean, options: unknown): Open {
   const offered = nativesOf(options);
   for (const kind of CHOICES[allowed ? 'allow' : 'reject']) {
@@ -27,7 +27,7 @@ export function outcomeFor(allowed: boolean, options: unknown): Open {
   return { outcome: 'cancelled' };
 }
 
-/** A method to log in with that asks nobody anything: a key in the environment. */
+/** A login method that needs no person: a key in the environment. */
 export function silentLogin(methods: unknown, env: NodeJS.ProcessEnv): string | null {
   const method = nativesOf(methods).find((one) => {
     if (one.type !== 'env_var') return Object.hasOwn((one._meta as object | null) ?? {}, 'api-key');

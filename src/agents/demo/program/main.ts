@@ -1,4 +1,4 @@
-/** The demo agent's program: plays its story and really does the work. Needs no model and no network. */
+/** The demo agent's program: plays its story and does the work. Needs no model and no network. */
 import { spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -36,7 +36,7 @@ function readOptions() {
   });
   const end = ENDS.find((word) => word === values.end);
   if (end === undefined) throw new Error(`--end must be one of ${ENDS.join(', ')}`);
-  if (!(Number(values.speed) >= 0)) throw new Error('--speed must be a number from 0 up');
+  if (!(Number(values.speed) >= 0)) throw new Error('--speed must be a number of at least 0');
   if (!isSessionId(values.resume ?? 'new')) throw new Error('--resume: no such session');
   return { ...values, end };
 }
@@ -44,7 +44,7 @@ type Options = ReturnType<typeof readOptions>;
 
 const sha256 = (data: string) => createHash('sha256').update(data).digest('hex');
 
-/** Writes records to stdout and to the session's file: synchronously, so that the record of a killed agent is exact. */
+/** Writes records to stdout and to the session file. Synchronous, so that the record of a killed agent is exact. */
 function createOutput({ 'session-dir': folder, resume, seed }: Options) {
   const made = seed === undefined ? randomUUID() : sha256(seed).slice(0, 12);
   const session = resume ?? `demo-${made}`;
@@ -92,7 +92,7 @@ function work({ tool, input }: StoryCall): Result {
   }
 }
 
-/** Not through a link: it may lead to somebody else's file. */
+/** Does not follow links: they may lead to another user's file. */
 function save(path: string, content: string): Result {
   const found = [dirname(path), path].map((each) => fs.lstatSync(each, { throwIfNoEntry: false }));
   if (found.some((each) => each?.isSymbolicLink())) throw new Error(`${path} leads elsewhere`);

@@ -1,4 +1,4 @@
-/** The story that the demo agent plays: a script is written, fails, and is repaired. */
+/** The story that the demo agent plays: it writes a script, which fails and is repaired. */
 export interface StoryCall {
   tool: 'read_file' | 'write_file' | 'edit_file' | 'run';
   input: { path?: string; text?: string; find?: string; replace?: string; cmd?: string };
@@ -11,7 +11,7 @@ export interface Turn {
   calls: readonly StoryCall[];
 }
 
-/** A folder of its own: the work folder may be somebody's project. */
+/** In a separate folder, as the work folder may be somebody's project. */
 const path = 'tacho-demo/greet.sh';
 const cmd = `sh ${path} Ada Grace`;
 const text = `# Greets everybody named on the command line.
