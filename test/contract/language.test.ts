@@ -11,8 +11,6 @@ const PENDING: readonly string[] = [
   'bench/',
   'docs/guide/',
   'docs/reference/',
-  'src/app/',
-  'src/cli/',
   'src/projections/',
   'test/chaos-proxy.ts',
   'test/contract/',

@@ -113,7 +113,7 @@ export async function lastSession(
   if (newest !== null) return newest.path;
   throw new TachoError(
     'not_found',
-    `there is no session of ${title}; tacho import --help lists where sessions are looked for`,
+    `there is no session of ${title}; tacho import --help lists the folders that are searched`,
     {
       stage: 'drift',
     },
