@@ -96,6 +96,6 @@ const NAMES: Readonly<Record<string, Source>> = {
 
 export function valuesOf({ choices, option, name }: NonNullable<Expected['value']>): Source {
   if (choices !== null) return fixed(choices);
-  const source = (option === null ? undefined : own(OPTIONS, option)) ?? own(NAMES, name);
+  const source = own(OPTIONS, option ?? '') ?? own(NAMES, name);
   return source ?? (() => []);
 }
