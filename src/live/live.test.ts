@@ -5,7 +5,7 @@ import { FULL_GRANT, grantFor, hasExpired, parseTokens, refusalOf } from './coll
 import { causeOf, errorMessage, LIVE_ERRORS, type LiveErrorCode } from './protocol/errors.ts';
 import { cutBeforeHandshake } from './transports/pipe-handshake.ts';
 
-test('every error code makes a message that the schema of errors takes', () => {
+test('every error code makes a message that matches the schema of errors', () => {
   for (const code of Object.keys(LIVE_ERRORS) as LiveErrorCode[]) {
     const options = { at_ms: 0, message_id: 'm', details: { a: 1 }, session_id: 's' };
     const made = errorMessage(code, 'why', options);
@@ -14,7 +14,7 @@ test('every error code makes a message that the schema of errors takes', () => {
   }
 });
 
-test('an error is linked to what caused it as far as that could be read', () => {
+test('an error is linked to its cause, as far as that could be read', () => {
   expect(causeOf(null)).toBe(null);
   expect(causeOf({ message_id: 'm', seq: 3, correlation_id: 7 })).toEqual({
     correlation_id: null,
@@ -24,7 +24,7 @@ test('an error is linked to what caused it as far as that could be read', () => 
   expect(causeOf({ seq: -1 })).toMatchObject({ seq: null });
 });
 
-test('a token is known whole, until it expires', () => {
+test('a token must match completely, and is valid until it expires', () => {
   const text = JSON.stringify({
     tokens: [
       { token: 'a', permissions: ['send'], sessions: ['s'] },
@@ -44,7 +44,7 @@ test('a token is known whole, until it expires', () => {
   expect(refusalOf(grant, 'inject', 's')).toMatch(/inject/);
 });
 
-test('an unknown field in a token file is refused with its place: misspelt, it would grant more', () => {
+test('an unknown field in a token file is refused with its position: a misspelt limit would grant more', () => {
   const token = { token: 'a', permissions: ['send'] };
   const refusal = (file: object) => {
     try {
@@ -56,13 +56,13 @@ test('an unknown field in a token file is refused with its place: misspelt, it w
   expect(refusal({ tokens: [{ ...token, session: ['s'], expires: '2026' }], note: 1 })).toBe(
     [
       'F:1:48: tokens[0].session is no known field; did you mean sessions?',
-      'F:1:64: tokens[0].expires is no known field; known are token, permissions, expires_at, sessions',
+      'F:1:64: tokens[0].expires is no known field; did you mean expires_at?',
       'F:1:83: note is no known field; known are tokens',
     ].join('\n'),
   );
 });
 
-test('a handshake is found behind the torn line of a writer that was killed', () => {
+test('a handshake is found after the torn line of a killed writer', () => {
   const shake = '{"type":"handshake_request","data":{"client_info":{"name":"{"}}}';
   const cut = (text: string) => cutBeforeHandshake(Buffer.from(text));
   expect(cut(shake)).toBe(0);

@@ -1,15 +1,15 @@
 /**
- * How far each session has been read, over any number of connections.
- * Contract: a session's messages pass once and without a gap; what comes too early is left for the subscription that
- * brings what is missing.
+ * The read position of each session, across connections.
+ * Contract: a session's messages pass once and without a gap. A message that is too early is skipped; the subscription
+ * that delivers the missing messages will deliver it again.
  */
 import { LastSet } from '../lib/bounded.ts';
 import { LIVE_LIMITS } from './limits.ts';
 
 interface Cursor {
-  /** 0: nothing has been read yet. */
+  /** The last number read; 0 when nothing has been read. */
   seq: number;
-  /** What had been stored before the reading began: not asked for when a connection comes again. */
+  /** The last number stored before reading began: earlier messages are not requested after a reconnect. */
   base: number;
   ended: boolean;
 }
@@ -26,7 +26,7 @@ export class ReadCursors {
     return cursor;
   }
 
-  /** A message comes; the first one of a session may have any number. */
+  /** Takes a message. The first one of a session may have any number. */
   pass(session_id: string, seq: number, type: string): Passed {
     const cursor = this.#of(session_id);
     if (seq <= cursor.seq) return 'known';
@@ -36,25 +36,25 @@ export class ReadCursors {
     return 'new';
   }
 
-  /** How far a session is, by the collector's word, when the reading begins. */
+  /** Sets the last stored number, as the collector reports it, when reading begins. */
   begin(session_id: string, last_seq: number): void {
     const cursor = this.#of(session_id);
     if (cursor.seq === 0) cursor.base = Math.max(cursor.base, last_seq);
   }
 
-  /** The last number that needs not be asked for. */
+  /** The last number that need not be requested. */
   have(session_id: string): number {
     const cursor = this.#cursors.get(session_id);
     return cursor === undefined ? 0 : Math.max(cursor.seq, cursor.base);
   }
 
-  /** Sessions that may have continued while nobody listened. */
+  /** Sessions that may have continued while there was no connection. */
   unfinished(): string[] {
     const open = this.#cursors.entries().filter(([, cursor]) => !cursor.ended);
     return [...open.map(([id]) => id)];
   }
 
-  /** From here on, a session without anything read continues behind what had been stored before. */
+  /** From now on, sessions without a read message continue after what was stored before. */
   settle(): void {
     for (const [, cursor] of this.#cursors.entries())
       cursor.seq = Math.max(cursor.seq, cursor.base);

@@ -1,4 +1,4 @@
-/** What a collector takes from peers that it need not trust, over streams in memory. */
+/** How a collector treats untrusted peers, over streams in memory. */
 import { duplexPair } from 'node:stream';
 import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
@@ -20,17 +20,17 @@ interface Running {
   /** Texts that the rules have seen. */
   judged: string[];
   refused: string[];
-  /** Sessions that a peer sends for from then on, or no longer. */
+  /** Sessions that a peer has begun or stopped to send for. */
   held: [string, boolean][];
   /** Sessions that were read from the journal. */
   read: string[];
-  /** While it is so, nothing can be stored. */
+  /** While true, nothing can be stored. */
   disk: { full: boolean };
   connect(own?: boolean): LiveClient;
   greeted(own?: boolean, data?: object): Promise<LiveClient>;
 }
 
-/** By default with a clock that is not moved: nothing stalls, and no heartbeat is due. */
+/** The clock does not move by default: nothing stalls, and no heartbeat is due. */
 function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Running {
   const judged: string[] = [];
   const refused: string[] = [];
@@ -42,7 +42,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
     journal: {
       batch(onPlaced) {
         if (disk.full) {
-          const answer = Promise.reject(new Error('no space is left'));
+          const answer = Promise.reject(new Error('no space left'));
           return { answer, put: () => {} };
         }
         const results: AppendResult[] = [];
@@ -102,7 +102,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
   return { collector, judged, refused, held, read, disk, connect, greeted };
 }
 
-/** The piece of a message that is longer than a short line, and the rest of it. */
+/** The first part of a message, longer than a short line, and the rest. */
 function halves(session: string): [string, string] {
   const data = { agent: 'toy', prompt: 'x'.repeat(100_000) };
   const text = `${JSON.stringify(message('session_start', session, 1, data))}\n`;
@@ -111,21 +111,25 @@ function halves(session: string): [string, string] {
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
 
-verifies('LP-16', 'a stranger that sends no line is refused after some bytes', async () => {
-  const { collector, connect } = running({ hello_bytes_max: 1_000 });
-  const stranger = connect();
-  stranger.send('x'.repeat(900));
-  await turn();
-  expect(stranger.received).toEqual([]);
-  stranger.send('x'.repeat(200));
-  expect((await stranger.wait(isError('AUTH_FAILED'))).data.message).toMatch(/1000 bytes/);
-  await stranger.closed;
-  expect(collector.counters.limits.hello_bytes_max).toBe(1);
-});
+verifies(
+  'LP-16',
+  'a stranger that sends no complete line is refused after some bytes',
+  async () => {
+    const { collector, connect } = running({ hello_bytes_max: 1_000 });
+    const stranger = connect();
+    stranger.send('x'.repeat(900));
+    await turn();
+    expect(stranger.received).toEqual([]);
+    stranger.send('x'.repeat(200));
+    expect((await stranger.wait(isError('AUTH_FAILED'))).data.message).toMatch(/1000 bytes/);
+    await stranger.closed;
+    expect(collector.counters.limits.hello_bytes_max).toBe(1);
+  },
+);
 
 verifies(
   'LP-16',
-  'lines that are no messages end a connection, unless one comes between',
+  'consecutive invalid lines end a connection, unless a valid one is between them',
   async () => {
     const { collector, greeted } = running({ faulty_lines_max: 5 });
     const honest = await greeted();
@@ -142,7 +146,7 @@ verifies(
 
 verifies(
   ['LP-15', 'LP-16'],
-  'long lines beyond those that may wait are refused once, and the next lines are read',
+  'long lines beyond the waiting limit are refused once, and the next lines are read',
   async () => {
     const { collector, greeted } = running({
       long_lines_max: 1,
@@ -160,10 +164,10 @@ verifies(
     while ((limits.long_lines_max ?? 0) < 2) await turn();
     const fourth = await greeted();
     fourth.send(halves('d')[0]);
-    const told = await fourth.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data).toMatchObject({ retriable: true, message: expect.stringMatching(/wait/) });
+    const error = await fourth.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data).toMatchObject({ retriable: true, message: expect.stringMatching(/wait/) });
     expect(limits.long_lines_waiting_max).toBe(1);
-    // The end of the line that was refused is no further mistake; a line over the limit is one.
+    // The end of the refused line is not another fault; a line over the limit is.
     fourth.send(halves('d')[1], request('d', 1));
     await fourth.wait(acks('d', 1));
     expect(fourth.received.filter(({ type }) => type === 'error')).toHaveLength(1);
@@ -174,7 +178,7 @@ verifies(
   },
 );
 
-verifies('LP-15', 'the place of a long line is free when its connection has gone', async () => {
+verifies('LP-15', 'the place of a long line is free when its connection has closed', async () => {
   for (const own of [false, true]) await takesThePlace(own);
 });
 
@@ -195,7 +199,7 @@ async function takesThePlace(own: boolean): Promise<void> {
 
 verifies(
   'LP-15',
-  'a long line that comes byte by byte gives its place to one that waits',
+  'a long line that arrives byte by byte loses its place to a waiting one',
   async () => {
     const limits = { long_lines_max: 1, long_lines_private: 0 };
     const { collector, greeted } = running(limits, () => performance.now());
@@ -210,12 +214,12 @@ verifies(
     while (collector.counters.limits.long_lines_max === undefined) await turn();
     other.send(rest);
     await other.wait(acks('b', 1));
-    const told = await slow.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data.message).toMatch(/not finished in time while others waited/);
+    const error = await slow.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data.message).toMatch(/not finished in time while others waited/);
   },
 );
 
-verifies('LP-16', 'a peer that does not read is read no further until it does', async () => {
+verifies('LP-16', 'a peer that does not read is not read from until it does', async () => {
   const { collector, greeted } = running({ backlog_bytes_max: 100_000 });
   const deaf = await greeted();
   deaf.pause();
@@ -226,7 +230,7 @@ verifies('LP-16', 'a peer that does not read is read no further until it does', 
   while (collector.counters.messages < 5_001) await turn();
 });
 
-verifies('LP-16', 'where all peers leave much unread, each gets fewer errors', async () => {
+verifies('LP-16', 'when the total backlog is large, each peer gets fewer errors', async () => {
   const { collector, greeted } = running({ backlog_all_bytes_max: 1_000 });
   const deaf = await greeted();
   deaf.pause();
@@ -237,7 +241,7 @@ verifies('LP-16', 'where all peers leave much unread, each gets fewer errors', a
 
 verifies(
   'LP-15',
-  'of those without a handshake the oldest stranger goes, and no private one',
+  'the oldest stranger without a handshake is dropped, and no private connection',
   async () => {
     const { collector, connect } = running({ ungreeted_max: 2 });
     const own = connect(true);
@@ -252,7 +256,7 @@ verifies(
 
 verifies(
   ['LP-15', 'CF-4'],
-  'a faulty line without a session is judged only of a peer that sends for one',
+  'a faulty line without a session is judged only when its peer sends for a session',
   async () => {
     const { judged, refused, greeted } = running();
     const agent = await greeted();
@@ -283,26 +287,26 @@ const last = (client: LiveClient) => client.received.at(-1);
 
 verifies(
   ['LP-15', 'LP-16'],
-  'a stranger has a quarter of the open sessions, and strangers together leave some to the owner',
+  'a stranger may open a quarter of the sessions, and all strangers together leave some for the owner',
   async () => {
-    // For strangers six together, and two each.
+    // Strangers may open six in total, and two each.
     const { collector, greeted } = running({ sessions_max: 8 });
     const strangers = [await greeted(), await greeted(), await greeted()];
     for (const [at, client] of strangers.entries()) {
-      // Those that have ended take no place, unless they start again.
+      // Ended sessions do not count, unless they start again.
       client.send(start(`e${at}`), end(`e${at}`, 2), start(`${at}.1`), start(`${at}.2`));
       await client.wait(acks(`${at}.2`, 1));
       client.send(start(`e${at}`, 3));
-      const told = await client.wait(isError('CAPACITY_EXHAUSTED'));
-      expect(told.data).toMatchObject({
+      const error = await client.wait(isError('CAPACITY_EXHAUSTED'));
+      expect(error.data).toMatchObject({
         message: '2 sessions of this connection are open: end one first',
         details: { current_capacity: 2, max_capacity: 2 },
       });
     }
     const fourth = await greeted();
     fourth.send(start('x'));
-    const told = await fourth.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data.details).toEqual({ current_capacity: 6, max_capacity: 8 });
+    const error = await fourth.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data.details).toEqual({ current_capacity: 6, max_capacity: 8 });
     const owner = await greeted(true);
     owner.send(start('own.1'), start('own.2'), start('own.3'));
     await owner.wait(acks('own.2', 1));
@@ -312,15 +316,15 @@ verifies(
     while (collector.open > 4) await turn();
     owner.send(start('own.3'));
     await owner.wait(acks('own.3', 1));
-    // A session that was left is open again when somebody takes it up.
+    // An abandoned session is open again when a peer resumes it.
     strangers[1]?.send(request('0.1', 2));
     await strangers[1]?.wait(() => collector.counters.limits.sessions_max === 6);
     expect(last(strangers[1] as LiveClient).data.message).toMatch(/of this connection/);
   },
 );
 
-verifies('LP-16', 'a session with an end that was not stored is still open', async () => {
-  // Two for a stranger.
+verifies('LP-16', 'a session is still open when its end was not stored', async () => {
+  // A stranger may open two.
   const { disk, greeted } = running({ sessions_max: 8 });
   const answerTo = async (client: LiveClient, session: string) => {
     const from = client.received.length;
@@ -338,16 +342,16 @@ verifies('LP-16', 'a session with an end that was not stored is still open', asy
   const from = stranger.received.length;
   stranger.send(end('b', 2));
   const refusal = await stranger.wait(isError('CAPACITY_EXHAUSTED'), 'an error', from);
-  expect(refusal.data.message).toBe('not stored: no space is left');
+  expect(refusal.data.message).toBe('not stored: no space left');
   disk.full = false;
   expect(await answerTo(stranger, 'd')).toMatch(/^2 sessions of this connection/);
 });
 
 verifies(
   ['LP-11', 'LP-15'],
-  'a session is resumed where there is a place for it, and its own place is one',
+  'a session is resumed when there is a place for it, and its own place counts',
   async () => {
-    // Three for strangers, and one each.
+    // Strangers may open three in total, and one each.
     const { collector, greeted, connect } = running({ sessions_max: 4 });
     for (const session of ['a', 'b', 'c']) {
       const client = await greeted();
@@ -368,9 +372,9 @@ verifies(
 
 verifies(
   'LP-16',
-  'sessions that only the journal knows take no place and no room of open ones',
+  'sessions that only the journal knows take no place of open sessions',
   async () => {
-    // Of open calls four for a private connection.
+    // A private connection may have four open calls.
     const { collector, read, greeted } = running({ sessions_max: 2, calls_max: 16 });
     const agent = await greeted(true);
     agent.send(start('old'), request('old', 2), request('old', 3));
@@ -388,7 +392,7 @@ verifies(
       const { data } = await person.wait(isType('session_state'), 'a state', from);
       return [data.status, data.open_calls];
     };
-    // Each filter is a subscription of its own.
+    // Each filter is a separate subscription.
     const filters = [['ack'], ['error'], ['heartbeat'], ['session_end']];
     for (const more of filters)
       expect(await state(['session_state', ...more])).toEqual(['lost', ['c2', 'c3']]);
@@ -396,7 +400,7 @@ verifies(
       filters.map(() => 'old'),
       undefined,
     ]);
-    // Where one may be forgotten, it is read once.
+    // When another session can be forgotten, it is read only once.
     other.destroy();
     while (collector.open > 1) await turn();
     for (const more of [['input'], ['session_start']])
@@ -407,9 +411,9 @@ verifies(
 
 verifies(
   ['LP-15', 'LP-16'],
-  'open calls have one room for all: a stranger has a part of it, and gives it back',
+  'open calls share one room: a stranger has a part of it, and returns it',
   async () => {
-    // For strangers twelve together, and three each; for a private connection four.
+    // Strangers have room for twelve in total, and three each; a private connection for four.
     const { collector, greeted } = running({ calls_max: 16, sessions_max: 3 });
     const { limits } = collector.counters;
     const calls = (session: string, from: number, count: number) =>
@@ -417,10 +421,10 @@ verifies(
     const stranger = await greeted();
     stranger.send(start('s'), ...calls('s', 2, 5));
     await stranger.wait(acks('s', 6));
-    const told = await stranger.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data).toMatchObject({
+    const error = await stranger.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data).toMatchObject({
       severity: 'warning',
-      message: 'the collector has too many open calls: more are stored, and not watched',
+      message: 'the collector has too many open calls: further calls are stored but not tracked',
     });
     expect(limits.calls_max).toBe(2);
     const owner = await greeted(true);
@@ -437,25 +441,21 @@ verifies(
   },
 );
 
-verifies(
-  'LP-16',
-  'a session is warned once of open calls that are too many, until one fits',
-  async () => {
-    const { collector, greeted } = running({ calls_max: 16 });
-    const stranger = await greeted();
-    const warned = () => stranger.received.filter(isError('CAPACITY_EXHAUSTED')).length;
-    stranger.send(start('s'), ...[2, 3, 4, 5, 6, 7].map((seq) => request('s', seq)));
-    await stranger.wait(acks('s', 7));
-    expect([collector.counters.limits.calls_max, warned()]).toEqual([3, 1]);
-    const answer = { call_id: 'c2', result: {}, execution_time_ms: 1 };
-    stranger.send(message('tool_call_response', 's', 8, answer));
-    stranger.send(...[9, 10, 11].map((seq) => request('s', seq)));
-    await stranger.wait(acks('s', 11));
-    expect([collector.counters.limits.calls_max, warned()]).toEqual([5, 2]);
-  },
-);
+verifies('LP-16', 'a session is warned once of too many open calls, until one fits', async () => {
+  const { collector, greeted } = running({ calls_max: 16 });
+  const stranger = await greeted();
+  const warned = () => stranger.received.filter(isError('CAPACITY_EXHAUSTED')).length;
+  stranger.send(start('s'), ...[2, 3, 4, 5, 6, 7].map((seq) => request('s', seq)));
+  await stranger.wait(acks('s', 7));
+  expect([collector.counters.limits.calls_max, warned()]).toEqual([3, 1]);
+  const answer = { call_id: 'c2', result: {}, execution_time_ms: 1 };
+  stranger.send(message('tool_call_response', 's', 8, answer));
+  stranger.send(...[9, 10, 11].map((seq) => request('s', seq)));
+  await stranger.wait(acks('s', 11));
+  expect([collector.counters.limits.calls_max, warned()]).toEqual([5, 2]);
+});
 
-verifies('LP-16', 'the ids of open calls have one room for all', async () => {
+verifies('LP-16', 'the ids of open calls share one room', async () => {
   const { collector, greeted } = running({ call_chars_max: 1_600 });
   const stranger = await greeted();
   // A quarter of three quarters: 300 characters.
@@ -465,7 +465,7 @@ verifies('LP-16', 'the ids of open calls have one room for all', async () => {
   expect(collector.counters.limits.calls_max).toBe(1);
 });
 
-verifies('LP-16', 'what nobody sends for any more is forgotten with its open calls', async () => {
+verifies('LP-16', 'sessions without a sender are forgotten with their open calls', async () => {
   const { collector, greeted } = running({ calls_max: 16, sessions_max: 4 });
   for (let at = 0; at < 20; at++) {
     const client = await greeted();

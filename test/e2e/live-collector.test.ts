@@ -53,7 +53,7 @@ verifies(
     const told = client.received.filter(isError('CAPACITY_EXHAUSTED'));
     expect(told.length).toBeGreaterThan(0);
     expect(told[0].data).toMatchObject({ severity: 'warning', details: { max_capacity: 4 } });
-    expect(told[0].data.message).toMatch(/no credits are left/);
+    expect(told[0].data.message).toMatch(/no credits left/);
     expect(collector.counters.stored).toBe(3001);
   },
 );

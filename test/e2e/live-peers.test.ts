@@ -38,7 +38,7 @@ verifies('LP-1', 'a message of the other role is refused, and nothing of it is k
       (got) => got.type === 'error' && got.data.caused_by?.message_id === one.message_id,
     );
     expect(data).toMatchObject({ error_code: 'AUTH_FAILED', severity: 'error' });
-    expect(data.message).toMatch(new RegExp(`^${one.type} is sent by the role`));
+    expect(data.message).toMatch(new RegExp(`^only the role .* may send ${one.type}`));
   }
   // Where there is one connection only, an agent may read as well.
   await subscribed(agent);

@@ -73,7 +73,9 @@ verifies('LP-13', 'sockets and pipes are 0600 in folders of 0700, whatever the u
   mkdirSync(open, { mode: 0o755 });
   const other = { state_dir: join(folder, 'other'), version: '0' };
   for (const where of [{ socket: join(open, 's') }, { pipe: join(open, 'p') }])
-    await expect(serve({ ...other, ...where })).rejects.toThrow(/others can enter this folder/);
+    await expect(serve({ ...other, ...where })).rejects.toThrow(
+      /other users can enter this folder/,
+    );
 });
 
 verifies(
@@ -99,19 +101,19 @@ verifies(
     expect((await client.handshake()).data.success).toBe(true);
 
     const other = { state_dir: join(folder, 'other'), version: '0' };
-    await expect(serve({ ...other, socket })).rejects.toThrow(/a collector listens there already/);
+    await expect(serve({ ...other, socket })).rejects.toThrow(
+      /a collector is already listening there/,
+    );
     expect((await client.handshake()).data.success).toBe(true);
     const link = join(own, 'link');
     symlinkSync(socket, link);
     const file = secret(own, 'file', 'precious');
     for (const path of [link, file]) {
-      await expect(serve({ ...other, socket: path })).rejects.toThrow(
-        /something that is no socket/,
-      );
+      await expect(serve({ ...other, socket: path })).rejects.toThrow(/not a socket/);
     }
     expect(readFileSync(file, 'utf8')).toBe('precious');
     secret(own, 'taken.in', 'precious');
-    await expect(serve({ ...other, pipe: join(own, 'taken') })).rejects.toThrow(/no named pipe/);
+    await expect(serve({ ...other, pipe: join(own, 'taken') })).rejects.toThrow(/not a named pipe/);
     expect(readFileSync(join(own, 'taken.in'), 'utf8')).toBe('precious');
   },
 );
@@ -220,12 +222,12 @@ verifies(
     reader.send(control('subscribe_events', { filter: { session_ids: ['mine', 'other'] } }));
     const isDenied = (what: RegExp) => (one: { type: string; data: { message: string } }) =>
       isError('AUTH_FAILED')(one) && what.test(one.data.message);
-    await reader.wait(isDenied(/may not inject/));
+    await reader.wait(isDenied(/does not have the permission inject/));
     await reader.wait(isDenied(/not for these sessions/));
     const forger = await toPort(port);
     await forger.handshake({ token: 'reader' });
     forger.send(start('mine'));
-    await forger.wait(isDenied(/may not send/));
+    await forger.wait(isDenied(/does not have the permission send/));
 
     brief.send(start('other'));
     await brief.wait(acks('other', 1));
@@ -235,8 +237,8 @@ verifies(
     const spy = await toPort(port);
     await spy.handshake({ role: 'client', token: 'sender' });
     spy.send(control('subscribe_events', {}));
-    await spy.wait(isDenied(/may not subscribe/));
-    await sender.wait(isDenied(/not for this session/));
+    await spy.wait(isDenied(/does not have the permission subscribe/));
+    await sender.wait(isDenied(/does not cover this session/));
     await sender.wait(acks('mine', 1));
     const resumed = await sender.handshake({
       token: 'sender',
@@ -261,14 +263,14 @@ verifies(
     const state = { state_dir: join(folder, 'state'), version: '0' };
     const open = secret(folder, 'open', 'token', 0o640);
     await expect(serve({ ...state, token_file: open })).rejects.toThrow(
-      /others can read these tokens: chmod 600/,
+      /other users can read this file: run chmod 600/,
     );
     await expect(serve({ ...state, token_file: join(folder, 'none') })).rejects.toThrow(
       /no such file/,
     );
     const wrong: [string, RegExp][] = [
-      ['', /F: holds no token/],
-      ['two words', /F: one bare token/],
+      ['', /F: contains no token/],
+      ['two words', /F: must contain one bare token/],
       ['{"tokens":[]}', /F:1:2: tokens must not be empty/],
       ['{"tokens":[', /F:1:1: no JSON/],
       ['{"tokens":3}', /F:1:2: tokens must be a list/],
@@ -335,7 +337,7 @@ verifies(
     const client = await toPort(portOf(serving));
     client.send(start('s'), 'garbage\n', control('subscribe_events', {}));
     await client.wait(
-      (one) => isError('AUTH_FAILED')(one) && /handshake first/.test(one.data.message),
+      (one) => isError('AUTH_FAILED')(one) && /handshake_request first/.test(one.data.message),
     );
     await client.wait(isError('INVALID_JSON_FORMAT'));
     expect((await client.handshake()).data.success).toBe(true);

@@ -120,7 +120,7 @@ verifies(
     writeFileSync(token, 'secret\n');
     const open = await place.tacho(['tail', '--to', url, '--token-file', token]);
     expect(open).toMatchObject({ code: 2, stdout: '' });
-    expect(open.stderr).toContain('others can read these tokens: chmod 600');
+    expect(open.stderr).toContain('other users can read this file: run chmod 600');
     chmodSync(token, 0o600);
     const types = ['--type', 'tool_call_request', '--type', 'tool_call_response'];
     const result = await place.tacho([

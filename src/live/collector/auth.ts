@@ -1,5 +1,5 @@
 /**
- * Who may do what at a collector: the tokens of a file.
+ * Permissions of peers, from a token file.
  * Contract: a token is compared with every known one in constant time; a file that others can read is refused.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -11,16 +11,16 @@ import * as is from '../../lib/schema/read.ts';
 import { LIVE_PERMISSIONS, type LivePermission } from '../../model/live-words.ts';
 import { readPrivateText, tokenFileError } from '../token-file.ts';
 
-/** What a connection may do. */
+/** Permissions of a connection. */
 export interface Grant {
   permissions: ReadonlySet<LivePermission>;
-  /** Epoch ms; null: never. */
+  /** Epoch ms; null when it does not expire. */
   expires_ms: number | null;
-  /** Null: all sessions. */
+  /** Null for all sessions. */
   sessions: ReadonlySet<string> | null;
 }
 
-/** Where no token is asked for. */
+/** The grant when no token is required. */
 export const FULL_GRANT: Grant = {
   permissions: new Set(LIVE_PERMISSIONS),
   expires_ms: null,
@@ -51,10 +51,10 @@ const FILE = { tokens: is.required(TOKENS) };
 /** One bare token, or `{ "tokens": [{ "token", "permissions", "expires_at", "sessions" }] }`. */
 export function parseTokens(text: string, path: string): Tokens {
   const bare = text.trim();
-  if (bare === '') throw tokenFileError(path, 'holds no token');
+  if (bare === '') throw tokenFileError(path, 'contains no token');
   if (!bare.startsWith('{')) {
     if (/\s/.test(bare))
-      throw tokenFileError(path, 'one bare token, or a JSON object with "tokens"');
+      throw tokenFileError(path, 'must contain one bare token, or a JSON object with "tokens"');
     return [{ ...FULL_GRANT, hash: hashOf(bare) }];
   }
   const source = readJson(path, text.replace(/^\ufeff/, ''));
@@ -69,7 +69,7 @@ export function parseTokens(text: string, path: string): Tokens {
   }));
 }
 
-/** Null when the token is none of these or has expired. All are compared, whichever matches. */
+/** Null when the token is unknown or has expired. All tokens are compared, even after a match. */
 export function grantFor(tokens: Tokens, token: string, now_ms: number): Grant | null {
   const given = hashOf(token);
   let found: Grant | null = null;
@@ -81,14 +81,15 @@ export function hasExpired({ expires_ms }: Grant, now_ms: number): boolean {
   return expires_ms !== null && expires_ms <= now_ms;
 }
 
-/** Null when it is allowed, else what is missing. */
+/** Null when it is allowed, else the reason. */
 export function refusalOf(
   grant: Grant,
   permission: LivePermission,
   session_id: string | null,
 ): string | null {
-  if (!grant.permissions.has(permission)) return `this token may not ${permission}`;
+  if (!grant.permissions.has(permission))
+    return `the token does not have the permission ${permission}`;
   if (session_id !== null && grant.sessions !== null && !grant.sessions.has(session_id))
-    return 'this token is not for this session';
+    return 'the token does not cover this session';
   return null;
 }

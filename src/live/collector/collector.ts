@@ -1,6 +1,7 @@
 /**
- * The collector: takes connections, keeps what agents send, informs subscribers. It knows no transport and no file.
- * Contract: a message is acknowledged only after the journal has it; whatever one peer does touches no other (LP-15).
+ * The collector: accepts connections, stores messages of agents, and forwards them to subscribers. It is independent of
+ * transports and files.
+ * Contract: a message is acknowledged only after the journal has stored it. A peer cannot affect other peers (LP-15).
  */
 
 import type { Wire } from '../transports/listener.ts';
@@ -35,12 +36,12 @@ export class Collector {
     return this.#hub.counters;
   }
 
-  /** Connections now open. */
+  /** Number of open connections. */
   get open(): number {
     return this.#hub.connections.size;
   }
 
-  /** Reads nothing more; waits for what is with the journal, acknowledges it, and says goodbye. */
+  /** Stops reading, waits until the journal has stored pending messages, acknowledges them, and closes connections. */
   async stop(): Promise<void> {
     const { connections, long_lines_timer } = this.#hub;
     this.#hub.stopping = true;
@@ -51,8 +52,8 @@ export class Collector {
 }
 
 /**
- * What time brings: heartbeats, peers that are gone, tokens that expire, calls without a sign of life. `late_ms`: how long
- * this process itself was held up, as by a sleeping machine; for that time nobody else is to blame.
+ * Periodic work: heartbeats, silent peers, expired tokens, abandoned calls. `late_ms`: how long this process itself was
+ * delayed, for example by a sleeping machine; peers are not blamed for that time.
  */
 function look(hub: Hub, late_ms: number): void {
   for (const connection of hub.connections) {
@@ -76,11 +77,11 @@ function lookAt(connection: Connection): void {
     connection.complain('AUTH_FAILED', 'the token of this connection has expired');
     farewell(connection);
   } else if (
-    // One that is not read for want of room on our side may well live; one that does not read is gone.
+    // A peer that we paused may still be alive; a peer that does not read counts as gone.
     !(connection.paused && connection.has_room) &&
     now - connection.heard_ms > heartbeat_ms * heartbeats_missed_max
   ) {
-    const why = `nothing was heard for ${heartbeats_missed_max} heartbeats`;
+    const why = `no data for ${heartbeats_missed_max} heartbeat intervals`;
     const details = { timeout_duration_ms: heartbeat_ms * heartbeats_missed_max };
     connection.complain('CONNECTION_TIMEOUT', why, { details });
     wire.stream.destroy();

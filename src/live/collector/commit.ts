@@ -1,4 +1,4 @@
-/** Numbered messages on their way to the journal: acknowledged when they are durable, answered where they are not. */
+/** Stores numbered messages: acknowledged when they are durable, answered with an error when they cannot be stored. */
 import { readMessage } from '../protocol/messages.ts';
 import { type Arrival, type Batch, type Connection, type HubSession, Taken } from './hub.ts';
 import { judge } from './judging.ts';
@@ -6,7 +6,6 @@ import { type AppendResult, LIVE_SOURCE } from './options.ts';
 import { noteBehind } from './pump.ts';
 import { note } from './sessions.ts';
 
-/** Gives a message to the journal. */
 export function put(
   connection: Connection,
   arrival: Arrival,
@@ -27,21 +26,21 @@ function openBatch(connection: Connection): Batch {
   return { answer: batch.answer, put: batch.put, taken: [], bytes: 0 };
 }
 
-/** What a message is, is known before it is durable: the rules see it now. */
+/** The result is known before the message is durable: the rules see it now. */
 function place(connection: Connection, taken: Taken, result: AppendResult): void {
   taken.is_placed = true;
   if (result !== 'stored' && result !== 'duplicate') return;
   const { body: line, received_ms, arrival } = taken;
   if (arrival !== null) judge(connection, arrival);
   else {
-    // It had to wait for its place.
+    // It was placed after its line had been read.
     const read = readMessage(line);
     if (read.fault === null) judge(connection, { ...read, line, received_ms });
     taken.leaveLine();
   }
 }
 
-/** What a piece of input held is with the journal. `after`: when it is durable or has failed. */
+/** Commits the batch of a chunk of input. `after`: called when it is durable or has failed. */
 export function commit(connection: Connection, after: () => void): void {
   const { hub, batch } = connection;
   if (batch === null) return;
@@ -86,15 +85,15 @@ function settle(
       connection.is_sender = true;
       counters.duplicates += 1;
       session.last_seq = Math.max(session.last_seq, taken.seq);
-      // One that comes again is wondered about, also where no acknowledgement was asked for.
+      // A resend is acknowledged again, even when no acknowledgement was requested.
       acknowledge(connection, session);
-    } else if (result === 'conflict') tellConflict(connection, taken);
+    } else if (result === 'conflict') reportConflict(connection, taken);
     else gaps.push(taken);
   }
-  if (gaps.length > 0) void tellGaps(connection, gaps);
+  if (gaps.length > 0) void reportGaps(connection, gaps);
 }
 
-/** Those of one group commit come together in one message: they are settled in the same turn. */
+/** Acknowledgements of one group commit are sent in one message: they are settled in the same turn. */
 function acknowledge(connection: Connection, session: HubSession): void {
   if (connection.acks.size === 0) process.nextTick(flushAcks, connection);
   connection.acks.set(session.id, session.last_seq);
@@ -108,29 +107,29 @@ export function flushAcks(connection: Connection): void {
   connection.say(hub.messageOf('ack', { acked, durable: true }));
 }
 
-function tellConflict(connection: Connection, about: Taken): void {
+function reportConflict(connection: Connection, about: Taken): void {
   connection.hub.counters.conflicts += 1;
-  const why = `number ${about.seq} of this session is stored with another content`;
+  const why = `number ${about.seq} of this session is stored with different content`;
   const details = { field: 'seq', received_seq: about.seq };
   connection.complain('DUPLICATE_CONFLICT', why, { about, details });
 }
 
-async function tellGaps(connection: Connection, gaps: readonly Taken[]): Promise<void> {
+async function reportGaps(connection: Connection, gaps: readonly Taken[]): Promise<void> {
   const { counters, sessions, options } = connection.hub;
   for (const about of gaps) {
     const { of: session, seq } = about;
     const asked = options.journal.lastSeq(session.id, LIVE_SOURCE);
     const last = await asked.catch(() => session.last_seq);
     counters.gaps += 1;
-    const why = `number ${seq} does not follow: the next of this session is ${last + 1}`;
+    const why = `number ${seq} is out of order: the next number of this session is ${last + 1}`;
     const details = { field: 'seq', expected_seq: last + 1, received_seq: seq };
     connection.complain('INVALID_MESSAGE_FORMAT', why, { about, retriable: true, details });
-    // One of which nothing is stored is no session yet.
+    // A session without stored messages does not exist yet.
     if (last === 0 && session.last_seq === 0) sessions.delete(session.id);
   }
 }
 
-/** Nothing is acknowledged: the sender keeps it and sends it again. */
+/** Nothing is acknowledged: the sender keeps the messages and resends them. */
 function unstored(connection: Connection, batch: readonly Taken[], error: Error): void {
   connection.hub.counters.unstored += batch.length;
   for (const { of: session } of batch) session.ending = false;

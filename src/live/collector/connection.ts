@@ -1,7 +1,7 @@
 /**
  * One peer: bytes in, lines, messages, answers out.
- * Contract: nothing a peer sends throws or reaches another peer's state; what it may hold in memory is bounded, and beyond
- * that it is read no further until there is room.
+ * Contract: nothing a peer sends throws or changes another peer's state. The memory of a peer is bounded: beyond the
+ * limit, reading pauses until there is room.
  */
 
 import type { OversizeLine } from '../../lib/lines.ts';
@@ -19,8 +19,8 @@ import { loseSessions } from './sessions.ts';
 import { endSubscriptions } from './subscriptions.ts';
 
 /**
- * A web page can make a browser send a request to a port of this machine, with a body of the page's choice. Its word and
- * its address may be of any kind and length, with braces too; the end of the line gives it away.
+ * A web page can make a browser send a request to a port of this machine, with a body of the page's choice. Method and
+ * URL may have any form and length, including braces; the end of the request line identifies it.
  */
 const HTTP = / HTTP\/\d(?:\.\d)?\s*$/;
 const HTTP_END_BYTES = 20;
@@ -85,7 +85,7 @@ function refuseStranger(
   farewell(connection);
 }
 
-/** What every piece of input leads to, and every commit. */
+/** Runs after every chunk of input and every commit. */
 function after(connection: Connection): void {
   commit(connection, () => {
     after(connection);
@@ -102,7 +102,7 @@ function after(connection: Connection): void {
   }
 }
 
-/** Reads on, or does not, by what waits. */
+/** Pauses or resumes reading, depending on what is pending. */
 function steer(connection: Connection): void {
   const { hub } = connection;
   const { stream } = connection.wire;
@@ -134,7 +134,7 @@ function takeLine(connection: Connection, line: Buffer): void {
   }
   hub.counters.messages += 1;
   const read = readMessage(line);
-  // What lay waiting while we started came at a time that nobody knows.
+  // Bytes that waited while this process started have an unknown arrival time.
   const waiting = phase === 'new' && wire.waited_ms > 0;
   takeRead(connection, read, { line, received_ms: waiting ? null : hub.options.clock.now() });
 }
@@ -156,7 +156,7 @@ function takeRead(
     void welcome(connection, { ...read, line: NOTHING, received_ms });
     return;
   } else if (connection.phase === 'new') {
-    const why = 'handshake first: nothing else is taken before';
+    const why = 'send handshake_request first: other messages are refused before it';
     connection.complain('AUTH_FAILED', why, { about: read.message, severity: 'error' });
   } else {
     const { message, text } = read;
@@ -172,7 +172,7 @@ function takeRead(
 function refuseNoise(connection: Connection): void {
   const { hub } = connection;
   hub.countLimit('faulty_lines_max');
-  const why = `${hub.limits.faulty_lines_max} lines in a row are no messages: nothing more is read`;
+  const why = `${hub.limits.faulty_lines_max} consecutive lines are not messages: the connection is closed`;
   connection.complain('INVALID_MESSAGE_FORMAT', why);
   farewell(connection);
 }
@@ -185,7 +185,7 @@ async function welcome(connection: Connection, arrival: Arrival): Promise<void> 
   const { held } = connection;
   connection.held = [];
   connection.phase = 'open';
-  // Of several sessions that one is refused touches no other.
+  // A refused session does not affect the other sessions of the connection.
   if (!taken && !again) {
     farewell(connection);
     return;
@@ -206,11 +206,11 @@ function takeOversize(connection: Connection, { bytes, sha256 }: OversizeLine): 
   hub.countLimit('message_bytes_max');
   const max = hub.limits.message_bytes_max;
   const details = { received_bytes: bytes, max_message_bytes: max, sha256 };
-  const why = `a message may have ${max} bytes, this has ${bytes}`;
+  const why = `the message has ${bytes} bytes: at most ${max} are allowed`;
   connection.complain('MESSAGE_TOO_LARGE', why, { details });
 }
 
-/** Ends our side; what still comes is read and dropped, so that the last words arrive. */
+/** Ends our side. Further input is read and dropped, so that our last messages arrive. */
 export function farewell(connection: Connection): void {
   if (connection.is_over) return;
   const { stream } = connection.wire;

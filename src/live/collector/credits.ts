@@ -1,18 +1,17 @@
-/** Leave to send (LP-10): each message costs a credit, and new ones are given while there is room. */
+/** Credits (LP-10): each message costs one, and new ones are granted while there is room. */
 import { CONTROL_MESSAGE_TYPES, URGENT_TYPES } from '../../model/live-words.ts';
 import type { Connection } from './hub.ts';
 
 const FREE: ReadonlySet<unknown> = new Set([...CONTROL_MESSAGE_TYPES, ...URGENT_TYPES]);
 
-/** A line costs a credit whether or not it could be taken: its sender has spent one. */
+/** A line costs a credit even when it is refused: its sender has spent one. */
 export function spend(connection: Connection, type: unknown): void {
   if (!FREE.has(type)) connection.credits -= 1;
 }
 
 /**
- * Gives new credits when half are used up and there is room. The number that is sent replaces the
- * peer's count, and what it has left may be under way already: so only the difference is sent, and the peer never has
- * more than we reckon with.
+ * Grants new credits when half are used up and there is room. The number replaces the peer's count, and the peer may
+ * already have spent its remaining credits: only the difference is sent, so the peer never has more than we count.
  */
 export function replenish(connection: Connection): void {
   const { hub } = connection;
@@ -21,7 +20,7 @@ export function replenish(connection: Connection): void {
   if (connection.credits > credits / 2 || connection.pending > credits / 4) return;
   const left = Math.max(0, connection.credits);
   connection.credits = credits - connection.pending;
-  connection.over_told = false;
+  connection.over_warned = false;
   const data = { available_credits: connection.credits - left, capacity: credits };
   connection.say(hub.messageOf('flow_control', data));
 }
@@ -30,10 +29,10 @@ export function replenish(connection: Connection): void {
 export function isOver(connection: Connection): boolean {
   const { hub, pending } = connection;
   if (connection.credits >= 0) return false;
-  if (connection.over_told) return true;
-  connection.over_told = true;
+  if (connection.over_warned) return true;
+  connection.over_warned = true;
   hub.countLimit('credits');
-  const why = 'no credits are left: nothing more is read until there is room';
+  const why = 'no credits left: reading is paused until there is room';
   const capacity = { current_capacity: 0, max_capacity: hub.limits.credits };
   const details = { ...capacity, pending_messages: pending };
   connection.complain('CAPACITY_EXHAUSTED', why, { severity: 'warning', details });

@@ -1,4 +1,4 @@
-/** Input of clients on its way to the agent of a session, and the agent's answer on its way back (LP-14). */
+/** Forwards input of clients to the agent of a session, and the agent's answer back (LP-14). */
 import type { WireMessage } from '../protocol/messages.ts';
 import type { Connection } from './hub.ts';
 
@@ -12,7 +12,7 @@ export function forward(from: Connection, message: WireMessage, text: string): v
       allowed_states: ['active'],
       attempted_input_type: message.type,
     };
-    const why = 'no agent of this session is connected';
+    const why = 'the agent of this session is not connected';
     from.complain('INPUT_INJECTION_RESTRICTED', why, { about: message, details });
     return;
   }
@@ -27,10 +27,10 @@ export function forward(from: Connection, message: WireMessage, text: string): v
   owner.write(text);
 }
 
-/** Only the agent that was given a message can answer it. */
+/** Only the agent that received a message can answer it. */
 const routeOf = (agent: Connection, message_id: string) => `${agent.id}\n${message_id}`;
 
-/** An agent's error about a message that was forwarded to it goes to whoever sent that, once. */
+/** Sends an agent's error about a forwarded message to the client that sent the message, once. */
 export function routeAnswer(agent: Connection, message: WireMessage, text: string): void {
   const { routes } = agent.hub;
   const { caused_by } = message.data as { caused_by?: { message_id?: string | null } | null };

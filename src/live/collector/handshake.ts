@@ -1,4 +1,4 @@
-/** The first message of a connection: who it is, what it may do, where a session continues. */
+/** The handshake: identity and permissions of the peer, and the number where a session continues. */
 import type { LiveDataOf } from '../../model/live.ts';
 import { LIVE_TYPES, LIVE_VERSION } from '../../model/live-words.ts';
 import type { LiveErrorCode } from '../protocol/errors.ts';
@@ -18,8 +18,8 @@ interface Refusal {
 type Request = LiveDataOf<'handshake_request'>;
 
 /**
- * Answers; false when the peer was refused. Waits only for the journal, and only to resume a session.
- * A handshake on a connection that is open resumes one more session: what the peer may do and send stays as it is.
+ * Answers a handshake; false when the peer was refused. Waits only for the journal, and only to resume a session.
+ * A handshake on an open connection resumes another session: permissions and credits of the peer do not change.
  */
 export async function greet(
   connection: Connection,
@@ -48,7 +48,7 @@ export async function greet(
   }
   const given = message.session_id || null;
   const session_id = request.resume?.session_id ?? given ?? hub.options.newSessionId();
-  // It is the connection's: it may name a session that is not the peer's.
+  // Judged without its session_id: it may name a session that the peer does not own.
   judge(connection, { ...arrival, message: { ...message, session_id: '' } });
   answer({ success: true, session_id, resume_from_seq: resumed });
   compareClocks(connection, message);
@@ -59,23 +59,23 @@ function grantOf({ hub, wire }: Connection, request: Request): Grant | Refusal {
   if (!/^1(\.\d+)?$/.test(request.version))
     return {
       error_code: 'INVALID_MESSAGE_FORMAT',
-      message: `version ${request.version.slice(0, 20)} is not spoken here: use ${LIVE_VERSION}`,
+      message: `protocol version ${request.version.slice(0, 20)} is not supported: use ${LIVE_VERSION}`,
     };
   const { tokens, clock } = hub.options;
   const token = request.token ?? '';
   if (tokens === null || (wire.private && token === '')) return FULL_GRANT;
   const grant = grantFor(tokens, token, clock.now());
   if (grant !== null) return grant;
-  const why = token === '' ? 'a token is needed here' : 'this token is not known, or has expired';
+  const why = token === '' ? 'a token is required' : 'the token is unknown or has expired';
   return { error_code: 'AUTH_FAILED', message: why };
 }
 
-/** The number that the next message has to have; null when nothing is resumed. */
+/** The number that the next message must have; null when nothing is resumed. */
 async function resume(connection: Connection, request: Request): Promise<number | null | Refusal> {
   const { hub } = connection;
   const wanted = request.resume ?? null;
   if (wanted === null) return null;
-  // A client's second handshake as an agent takes no session over.
+  // A client that sends a second handshake as an agent does not take over the session.
   if ([request.role, connection.role].includes('client')) return wanted.last_seq + 1;
   const refused = refusalOf(connection.grant, 'send', wanted.session_id);
   if (refused !== null) return { error_code: 'AUTH_FAILED', message: refused };

@@ -1,4 +1,4 @@
-/** What a collector's parts share: who is connected, which sessions are known, what was counted, how answers are written. */
+/** State shared by the collector's parts: connections, sessions and counters; and how answers are written. */
 
 import { LastSet } from '../../lib/bounded.ts';
 import { createLines, type LineSink, type Lines } from '../../lib/lines.ts';
@@ -19,17 +19,17 @@ import {
   type LiveBatch,
 } from './options.ts';
 
-/** A message as it came. */
+/** A message as it arrived. */
 export interface Arrival {
   message: WireMessage;
   text: string;
-  /** Its bytes, as long as it is read. */
+  /** Its bytes; valid only while the line is read. */
   line: Buffer;
-  /** Null: it lay waiting before. */
+  /** Null when it waited before it was read. */
   received_ms: number | null;
 }
 
-/** What a session is told of a message once it is durable. */
+/** Data that a session needs of a message once it is durable. */
 export interface SessionFacts {
   of: HubSession;
   seq: number;
@@ -42,7 +42,7 @@ export const callIdOf = ({ data }: WireMessage) =>
 
 export const NOTHING = Buffer.alloc(0);
 
-/** A numbered message on its way to the journal: its bytes until it has a place there, and what is needed when it is durable. */
+/** A numbered message on its way to the journal: its bytes until it is placed, and data for when it is durable. */
 export class Taken implements ArrivedMessage, SessionFacts {
   readonly session: string;
   readonly source = LIVE_SOURCE;
@@ -55,7 +55,7 @@ export class Taken implements ArrivedMessage, SessionFacts {
   readonly message_id: string | null;
   readonly wants_ack: boolean;
   readonly received_ms: number | null;
-  /** While the line is read: nothing parsed waits for the disk. */
+  /** Set only while the line is read: nothing parsed waits for the disk. */
   arrival: Arrival | null;
   is_placed = false;
 
@@ -74,19 +74,19 @@ export class Taken implements ArrivedMessage, SessionFacts {
     this.arrival = arrival;
   }
 
-  /** As messages call it: answers are about this one. */
+  /** The name of the field in messages, for answers about this one. */
   get session_id(): string {
     return this.session;
   }
 
-  /** The line has been read: other lines may be in its place next. */
+  /** The line has been read: its buffer may be reused for other lines. */
   leaveLine(): void {
     this.arrival = null;
     this.body = this.is_placed ? NOTHING : Buffer.from(this.body);
   }
 }
 
-/** What one piece of input held for the journal. */
+/** The messages in one chunk of input, for the journal. */
 export interface Batch extends LiveBatch<Taken> {
   taken: Taken[];
   bytes: number;
@@ -98,13 +98,13 @@ export interface Subscription {
   types: ReadonlySet<string> | null;
   from_seq: number | null;
   abort: AbortController;
-  /** Stored since its peer stopped reading. */
+  /** Messages stored since its peer stopped reading. */
   behind: number;
 }
 
 export interface LongLine {
   since_ms: number;
-  /** When it last brought something, and how much it has by then. */
+  /** Time of the last bytes, and the size by then. */
   heard_ms: number;
   bytes: number;
 }
@@ -113,14 +113,14 @@ export class HubSession {
   readonly id: string;
   owner: Connection | null = null;
   status: (typeof SESSION_STATUSES)[number] = 'active';
-  /** Its end has come and is on its way to the journal. */
+  /** Its session_end has arrived and is on its way to the journal. */
   ending = false;
-  /** Durable. */
+  /** The last durable number. */
   last_seq = 0;
-  /** Open calls and their last signs of life. */
+  /** Open calls and the time of their last message. */
   readonly calls: RoomMap<number>;
-  /** That it has too many. */
-  calls_told = false;
+  /** The owner has been warned of too many open calls. */
+  calls_warned = false;
   readonly counters = { messages: 0, requests: 0, responses: 0, abandoned: 0 };
 
   constructor(id: string, room: Room) {
@@ -145,31 +145,31 @@ export class Hub {
     duplicates: 0,
     conflicts: 0,
     gaps: 0,
-    /** Read, and not kept because the disk or the queue was full. */
+    /** Read, but not stored because the disk or the queue was full. */
     unstored: 0,
     collisions: 0,
     forwarded: 0,
     skewed: 0,
     abandoned_calls: 0,
-    /** Answers by error code. */
+    /** Error answers by code. */
     errors: {} as Record<string, number>,
-    /** How often each limit was met. */
+    /** Number of times each limit was reached. */
     limits: {} as Partial<Record<keyof CollectorLimits, number>>,
   };
-  /** For all open calls, and the part of it that peers on transports that others can reach have together. */
+  /** Room for all open calls, and the part of it for all peers on transports that others can reach. */
   readonly room: Room;
   readonly room_for_others: Room;
   pending_bytes = 0;
-  /** Answers that are not written yet. */
+  /** Bytes of answers that are not written yet. */
   backlog_bytes = 0;
-  /** Connections with a long unfinished line: those that are read, and those that wait, the oldest first. */
+  /** Connections with a long unfinished line: those being read, and those waiting, oldest first. */
   readonly long_lines = new Map<Connection, LongLine>();
   readonly long_lines_waiting = new Set<Connection>();
-  /** Looks for long lines that stall, while others wait. */
+  /** Checks for stalled long lines while others wait. */
   long_lines_timer: NodeJS.Timeout | null = null;
   /** Subscriptions of peers that have stopped reading. */
   readonly stalled = new Set<Subscription>();
-  /** Agent and message id of forwarded input → who sent it. */
+  /** Agent and message id of forwarded input → its sender. */
   readonly routes: LastSet<string, Connection>;
   stopping = false;
   #next_id = 0;
@@ -197,7 +197,7 @@ export class Hub {
     this.counters.limits[name] = (this.counters.limits[name] ?? 0) + 1;
   }
 
-  /** What identifies the next message of the collector's own. */
+  /** Time and id of the collector's next own message. */
   envelope(): { at_ms: number; message_id: string } {
     return { at_ms: this.options.clock.now(), message_id: this.newId('collector') };
   }
@@ -212,65 +212,66 @@ export class Hub {
 }
 
 interface Complaint extends Omit<ErrorFacts, 'caused_by'> {
-  /** What led to it, as far as it could be parsed. */
+  /** The message that caused it, as far as it could be parsed. */
   about?: object | null;
   session_id?: string | null;
-  /** The rules have seen what led to it; default: they have not, and it is counted as refused. */
+  /** The rules have seen the cause. Default: they have not, and it is counted as refused. */
   judged?: boolean;
 }
 
-/** Errors that may wait for one peer where all peers together leave much unread. */
+/** Unread bytes of one peer above which it gets no errors while the total backlog is over its limit. */
 const ERRORS_UNREAD_BYTES = 64 * 1024;
 
-/** One peer, and what is written to it. */
+/** A connection to one peer. */
 export class Connection {
   readonly hub: Hub;
   readonly id: string;
   readonly wire: Wire;
   readonly lines: Lines;
-  /** new: not greeted; greeting: the answer waits for the journal; closing: said goodbye, reads nothing more. */
+  /** new: no handshake yet; greeting: the answer waits for the journal; closing: our side has ended. */
   phase: 'new' | 'greeting' | 'open' | 'closing' | 'closed' = 'new';
   grant: Grant = FULL_GRANT;
   role: LiveRole = 'agent';
   /** The peer has ended its side. */
   ended = false;
-  /** Lines that came while the greeting waited. */
+  /** Lines that arrived during the phase `greeting`. */
   held: Buffer[] = [];
   hello_bytes = 0;
   hello_lines = 0;
-  /** Lines in a row that were no messages. */
+  /** Consecutive invalid lines. */
   faulty_lines = 0;
-  /** Something that it sent is stored. */
+  /** At least one of its messages is stored. */
   is_sender = false;
-  /** That the line which is being read was refused, and the peer has been informed. */
+  /** The current line has been refused, and the peer informed. */
   line_refused = false;
   batch: Batch | null = null;
-  /** With the journal, not yet durable. */
+  /** Messages in the journal that are not yet durable. */
   pending = 0;
   pending_bytes = 0;
-  /** What the peer has left and what it has under way are never more. */
+  /** Upper bound of the peer's remaining credits and messages in flight. */
   credits: number;
-  over_told = false;
+  /** The peer has been warned that it sends without credits. */
+  over_warned = false;
   paused = false;
   /** Session → last durable number, to be acknowledged. */
   readonly acks = new Map<string, number>();
   readonly opened_ms: number;
   heard_ms: number;
-  /** The last heartbeat of ours. */
+  /** Time of our last heartbeat. */
   beat_ms: number;
   closing_ms = 0;
-  /** The last measurements, the newest last. */
+  /** The latest measurements, newest last. */
   readonly skews_ms: number[] = [];
-  /** When the newest of them was begun. */
+  /** Start of the newest measurement. */
   skew_at_ms = 0;
-  skew_told_ms: number | null = null;
-  /** For the open calls of the sessions that it began. */
+  skew_reported_ms: number | null = null;
+  /** Room for the open calls of sessions that it began. */
   readonly room: Room;
   readonly subscriptions = new Set<Subscription>();
   drain: Promise<void> | null = null;
-  /** Messages that the peer wants to be sent at most; null: it has not said. */
+  /** Number of messages that the peer is ready to receive; null when it has not set one. */
   window: number | null = null;
-  /** Those that wait for it to say more. */
+  /** Resolves when the peer raises `window`. */
   refill: PromiseWithResolvers<void> | null = null;
 
   constructor(hub: Hub, wire: Wire, sink: LineSink) {
@@ -285,7 +286,7 @@ export class Connection {
     this.room = (wire.private ? hub.room : hub.room_for_others).part(1 / 4);
   }
 
-  /** It has been taken leave of, or is gone. */
+  /** The connection is closing or closed. */
   get is_over(): boolean {
     return this.phase === 'closing' || this.phase === 'closed';
   }
@@ -294,7 +295,7 @@ export class Connection {
     return this.wire.stream.writableLength <= this.hub.limits.backlog_bytes_max;
   }
 
-  /** Errors have less room than other answers where all peers together leave much unread. */
+  /** Errors have less room than other answers while the total backlog is over its limit. */
   get #has_room_for_error(): boolean {
     if (this.hub.backlog_bytes <= this.hub.limits.backlog_all_bytes_max) return this.has_room;
     return this.wire.stream.writableLength <= ERRORS_UNREAD_BYTES;
@@ -310,20 +311,20 @@ export class Connection {
     });
   }
 
-  /** `judged`: whether it belongs to what the rules see. */
+  /** `judged`: whether the rules see the message. */
   say(message: LiveMessage, judged = true): void {
     const line = JSON.stringify(message);
     if (judged) this.hub.options.board?.sent(line);
     this.write(line);
   }
 
-  /** For what may be missed: a peer that does not read gets none of it, and it is counted. */
+  /** For messages that may be missed: a peer that does not read does not get them, and they are counted. */
   sayIfRoom(message: LiveMessage): void {
     if (this.has_room) this.say(message);
     else this.hub.countLimit('backlog_bytes_max');
   }
 
-  /** Answers with an error and counts it. A peer that does not read gets no more of them. */
+  /** Answers with an error and counts it. A peer that does not read gets no further errors. */
   complain(code: LiveErrorCode, message: string, why: Complaint = {}): void {
     const { hub } = this;
     const { about = null, judged = false, ...facts } = why;

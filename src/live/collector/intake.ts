@@ -1,4 +1,4 @@
-/** Messages after the handshake: who may send each, and what becomes of it. */
+/** Messages after the handshake: the roles that may send them, and their handlers. */
 
 import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
@@ -31,21 +31,21 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   error: takeError,
 };
 
-/** Whose a message is, where it is only one role's. Agents may subscribe, too: stdio has room for one peer only. */
+/** The role that may send a message, if only one may. Agents may subscribe, too: stdio has only one peer. */
 const ROLES: Readonly<Record<string, LiveRole>> = {
   ...Object.fromEntries(AGENT_MESSAGE_TYPES.map((type) => [type, 'agent'])),
   ...Object.fromEntries(CLIENT_MESSAGE_TYPES.map((type) => [type, 'client'])),
 };
 
-/** What a collector itself sends (ack, handshake_response) says nothing to it. */
+/** Messages that only a collector sends (ack, handshake_response) are ignored. */
 export function takeMessage(connection: Connection, arrival: Arrival): void {
   const { message } = arrival;
   const { type } = message;
   const role = own(ROLES, type);
   if (role === undefined || role === connection.role) own(HANDLERS, type)?.(connection, arrival);
   else {
-    const said = `the handshake of this connection said ${connection.role}`;
-    refuse(connection, message, `${type} is sent by the role ${role}: ${said}`);
+    const own_role = `the role of this connection is ${connection.role}`;
+    refuse(connection, message, `only the role ${role} may send ${type}: ${own_role}`);
   }
 }
 
@@ -95,11 +95,11 @@ function takeNumbered(connection: Connection, arrival: Arrival): void {
   const { session_id = null, seq = null } = about;
   if (session_id === null || seq === null) {
     const details = { missing_field: 'seq' };
-    const why = 'the field seq is missing: a message of an agent is numbered';
+    const why = 'the field seq is missing: messages of an agent are numbered';
     connection.complain('MISSING_REQUIRED_FIELD', why, { about, details });
     return;
   }
-  // What the journal would refuse as a fault of ours.
+  // The journal would refuse it as an internal error.
   if (seq > LIMITS.session_events_max) {
     const expected = `a number up to ${LIMITS.session_events_max}`;
     const details = { field: 'seq', expected, received_type: 'number' };
@@ -130,7 +130,7 @@ function takeOfSession(
     connection.complain('CAPACITY_EXHAUSTED', message, { details, about });
   } else {
     hub.counters.collisions += 1;
-    const why = 'another connection sends for this session: resume it with a handshake';
+    const why = 'another connection owns this session: resume it with a handshake';
     const existing_session_info = hub.sessions.get(session_id)?.info;
     const details = { conflicting_session_id: session_id, existing_session_info };
     connection.complain('SESSION_COLLISION', why, { about, details });

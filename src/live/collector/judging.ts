@@ -1,25 +1,25 @@
 /**
- * What the rules see of what peers send. A line of a peer that may not speak for a session must not change its verdict
- * (LP-15): such lines are refused, and only counted.
+ * Decides which lines of peers the rules see. A line of a peer that may not send for a session must not change the
+ * verdict on that session (LP-15): such lines are refused and only counted.
  */
 
 import type { ReadMessage } from '../protocol/messages.ts';
 import type { Arrival, Connection } from './hub.ts';
 
-/** A message that was taken. */
+/** Judges an accepted message. */
 export function judge({ hub, id }: Connection, arrival: Arrival): void {
   const { message, text, received_ms } = arrival;
   hub.options.board?.take({ fault: null, message, text }, { received_ms, connection: id });
 }
 
-/** A message of the connection itself; of a session only where the peer sends for it. */
+/** Judges a control message. One that names a session is judged only when the peer owns the session. */
 export function judgeControl(connection: Connection, arrival: Arrival): void {
   const { session_id } = arrival.message;
   if (!session_id || connection.hub.sessions.get(session_id)?.owner === connection)
     judge(connection, arrival);
 }
 
-/** A line with a fault: true where it is its sender's, and was judged. */
+/** Judges a faulty line if it belongs to a session that the peer sends for. Returns whether it was judged. */
 export function judgeFault(
   connection: Connection,
   read: ReadMessage,

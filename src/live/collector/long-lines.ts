@@ -1,13 +1,14 @@
 /**
- * Room for long lines that are not finished. A connection may hold a whole message, so all of them together could hold
- * gigabytes: only some long lines are read at a time, the others wait with what they have.
- * Contract: whoever waits gets a place in turn, because one that stalls loses it; places for private transports are kept free.
+ * Limits the memory of unfinished long lines. Each connection may buffer a whole message, so all of them together could
+ * take gigabytes: only some long lines are read at a time, and the others wait.
+ * Contract: waiting lines get their turn, because a stalled line loses its place. Places for private transports are
+ * kept free.
  */
 import type { Connection, Hub, LongLine } from './hub.ts';
 
 const isLong = ({ hub, lines }: Connection) => lines.held > hub.limits.short_line_bytes;
 
-/** To be called when a connection has brought something, or has gone. Returns those that may be read again. */
+/** Called when a connection has received bytes or closed. Returns the connections that may be read again. */
 export function placeLine(connection: Connection): Connection[] {
   const { hub } = connection;
   const { long_lines, long_lines_waiting } = hub;
@@ -31,22 +32,22 @@ export function placeLine(connection: Connection): Connection[] {
   if (long_lines_waiting.size > hub.limits.long_lines_waiting_max) {
     hub.countLimit('long_lines_waiting_max');
     long_lines_waiting.delete(connection);
-    refuseLine(connection, 'too many long lines wait to be read');
+    refuseLine(connection, 'too many long lines are waiting');
   }
   return admitted;
 }
 
-/** The line is read on and dropped; the connection stays. */
+/** The rest of the line is read and dropped; the connection stays open. */
 function refuseLine(connection: Connection, why: string): void {
   const received_bytes = connection.lines.held;
   connection.lines.giveUp();
   connection.line_refused = true;
   const details = { received_bytes, max_capacity: connection.hub.limits.long_lines_max };
-  const said = `${why}: the line is dropped, send it again`;
-  connection.complain('CAPACITY_EXHAUSTED', said, { retriable: true, details });
+  const message = `${why}: the line is dropped, send it again`;
+  connection.complain('CAPACITY_EXHAUSTED', message, { retriable: true, details });
 }
 
-/** Gives places to those that wait, in turn. */
+/** Gives places to waiting connections, in turn. */
 function admit(hub: Hub): Connection[] {
   const { long_lines, long_lines_waiting, limits } = hub;
   const others_max = Math.max(1, limits.long_lines_max - limits.long_lines_private);
@@ -69,7 +70,7 @@ function othersIn(long_lines: ReadonlyMap<Connection, LongLine>): number {
   return found;
 }
 
-/** Looks for lines that stall as long as somebody waits. `resume`: reads a connection on. */
+/** Checks for stalled lines while others wait. `resume`: continues reading a connection. */
 export function watchLines(hub: Hub, resume: (connection: Connection) => void): void {
   if (hub.long_lines_timer !== null || hub.long_lines_waiting.size === 0) return;
   const every_ms = hub.limits.line_stall_ms_min;
@@ -86,7 +87,7 @@ export function watchLines(hub: Hub, resume: (connection: Connection) => void): 
   hub.long_lines_timer = timer.unref();
 }
 
-/** Refuses long lines that stall while others wait. `late_ms`: for how long this process was held up. */
+/** Refuses stalled lines while others wait. `late_ms`: how long this process itself was delayed. */
 function refuseStalled(hub: Hub, late_ms: number): Connection[] {
   const { long_lines, long_lines_waiting } = hub;
   if (long_lines_waiting.size === 0) return [];

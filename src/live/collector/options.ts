@@ -1,4 +1,4 @@
-/** What a collector is given: where messages are kept, who judges them, its limits. */
+/** Options of a collector: the journal, the judge and the limits. */
 import type { Clock } from '../../lib/clock.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { LIVE_LIMITS } from '../limits.ts';
@@ -6,7 +6,7 @@ import type { LiveErrorCode } from '../protocol/errors.ts';
 import type { ReadMessage } from '../protocol/messages.ts';
 import type { Tokens } from './auth.ts';
 
-/** The journal's source of what agents sent. */
+/** The journal's source of messages of agents. */
 export const LIVE_SOURCE = 'live';
 
 export interface StoredMessage {
@@ -16,21 +16,20 @@ export interface StoredMessage {
   body: string;
 }
 
-/** A message as it came, for the journal: the line's bytes. */
+/** A message as it arrived, for the journal: the line's bytes. */
 export type ArrivedMessage = Omit<StoredMessage, 'body'> & { body: Buffer };
 export type AppendResult = 'stored' | 'duplicate' | 'conflict' | 'gap';
 
 export interface LiveBatch<E extends ArrivedMessage> {
-  /** Resolves only after all of it is synced. */
+  /** Resolves only after all of it is synced to disk. */
   answer: Promise<AppendResult[]>;
   put(entry: E): void;
 }
 
-/** Where messages are kept. */
 interface LiveJournal {
   /**
-   * Takes what is put into it in the same turn. `onPlaced` is called for each as soon as it has its place among the others,
-   * at once or later; from then on its bytes are not needed. Only `answer` says that it is durable.
+   * Collects the entries that are put into it in the same turn. `onPlaced` is called for each as soon as its order is
+   * fixed, immediately or later; from then on its bytes are not needed. Only `answer` means that it is durable.
    */
   batch<E extends ArrivedMessage>(onPlaced: (entry: E, result: AppendResult) => void): LiveBatch<E>;
   lastSeq(session: string, source: string): Promise<number>;
@@ -38,30 +37,30 @@ interface LiveJournal {
 
 type StoredFilter = (entry: Omit<StoredMessage, 'body'>) => boolean;
 
-/** Reads what is kept, at each reader's own pace. */
+/** Reads stored messages, each reader at its own pace. */
 interface LiveReader {
-  /** From the beginning, or only what is stored from now on; until the signal aborts. */
+  /** From the beginning, or only new messages; until the signal aborts. */
   follow(
     from: 'start' | 'now',
     signal: AbortSignal,
     filter: StoredFilter,
   ): AsyncIterable<StoredMessage>;
-  /** All that is kept of one session, in order. */
+  /** All stored messages of one session, in order. */
   session(id: string): AsyncIterable<StoredMessage>;
 }
 
-/** Rules count here. Must not throw. */
+/** Feeds the conformance rules. Must not throw. */
 interface Board {
   /**
-   * What a peer said that may say it: messages that have their place in the journal, control messages of its own, and
-   * faulty lines of a session that it sends for. `received_ms`: null where it lay waiting.
+   * Takes the lines that a peer is allowed to send: messages placed in the journal, its own control messages, and
+   * faulty lines of a session that it sends for. `received_ms`: null when the line waited before it was read.
    */
   take(read: ReadMessage, context: { received_ms: number | null; connection: string }): void;
-  /** What the collector answers to these: acknowledgements, handshakes, errors. */
+  /** The answers of the collector to these lines: acknowledgements, handshakes, errors. */
   sent(text: string): void;
-  /** Everything else that peers send. It is counted by the code of its answer, and judged by no rule. */
+  /** All other lines of peers. They are counted by the code of the answer and not judged. */
   refused(code: LiveErrorCode): void;
-  /** Whether a connection sends for the session from now on. */
+  /** Sets whether a connection owns the session. */
   held(session_id: string, held: boolean): void;
 }
 
@@ -82,9 +81,9 @@ export interface CollectorOptions {
   reader: LiveReader;
   clock: Clock;
   newSessionId: () => string;
-  /** Of the program, for `server_info`. */
+  /** Version of the program, for `server_info`. */
   version: string;
-  /** Null: none is asked for. */
+  /** Null when no token is required. */
   tokens: Tokens | null;
   board?: Board | undefined;
   limits?: Partial<CollectorLimits> | undefined;

@@ -1,7 +1,7 @@
 /**
  * Subscribers: each reads the journal itself, at its own pace.
- * Contract: what is sent are the stored bytes, a session's in order and once; a peer that does not read holds up nobody,
- * costs one open file, and gets a report how far it was behind when it reads again.
+ * Contract: the stored bytes are sent, each session's in order and once. A peer that does not read delays nobody, costs
+ * one open file, and gets a report of its backlog when it reads again.
  */
 import { LastSet } from '../../lib/bounded.ts';
 import type { LiveDataOf } from '../../model/live.ts';
@@ -10,7 +10,7 @@ import type { WireMessage } from '../protocol/messages.ts';
 import type { Connection, Hub, Subscription, Taken } from './hub.ts';
 import { LIVE_SOURCE, type StoredMessage } from './options.ts';
 
-/** Counts for those that stopped reading what passes them by. */
+/** Counts new messages for subscribers that have stopped reading. */
 export function noteBehind(hub: Hub, { session, seq, type }: Taken): void {
   for (const subscription of hub.stalled) {
     if (!matches(subscription, session, seq)) continue;
@@ -36,7 +36,7 @@ export async function pump(connection: Connection, subscription: Subscription): 
     for await (const { session, seq, body } of stored) {
       if (abort.signal.aborted) return;
       if (seq <= (last.get(session) ?? 0)) continue;
-      // Those used last are kept: an entry that comes twice comes twice close together.
+      // The most recently used sessions are kept: duplicates follow each other closely.
       last.set(session, seq);
       if (types !== null && !types.has(typeOf(body))) continue;
       if (!(await mayPass(connection, subscription, body))) return;
@@ -53,14 +53,14 @@ export async function pump(connection: Connection, subscription: Subscription): 
   }
 }
 
-/** A subscriber says how many messages it has room for; that replaces what it said before (LP-10). */
+/** Sets the number of messages that a subscriber is ready to receive; it replaces the previous one (LP-10). */
 export function takeWindow(connection: Connection, { data }: WireMessage): void {
   connection.window = (data as LiveDataOf<'flow_control'>).available_credits;
   connection.refill?.resolve();
   connection.refill = null;
 }
 
-/** Waits while the peer has said that it has no room; false when the subscription has ended. */
+/** Waits until the peer is ready for a message; false when the subscription has ended. */
 async function mayPass(
   connection: Connection,
   subscription: Subscription,
@@ -82,7 +82,7 @@ async function mayPass(
 }
 
 function typeOf(body: string): string {
-  // The journal may have been edited: an entry that is no message has no type.
+  // The journal may have been edited: an entry that is not a message has no type.
   try {
     const { type } = (JSON.parse(body) ?? {}) as { type?: unknown };
     return typeof type === 'string' ? type : '';
@@ -108,7 +108,7 @@ async function stalled(
   if (subscription.abort.signal.aborted || waited < behind_ms) return;
   const backpressure_duration_ms = Math.round(waited);
   const current_capacity = connection.has_room ? max_capacity : 0;
-  const why = `this subscriber took nothing for ${backpressure_duration_ms} ms: it gets what it missed now`;
+  const why = `this subscriber read nothing for ${backpressure_duration_ms} ms: the missed messages follow`;
   connection.complain('CAPACITY_EXHAUSTED', why, {
     severity: 'warning',
     details: { pending_messages, backpressure_duration_ms, current_capacity, max_capacity },

@@ -1,4 +1,4 @@
-/** The sessions a collector knows: who sends for each, which calls are open, what subscribers learn of it. */
+/** The sessions a collector knows: their owners, their open calls, and the states that subscribers receive. */
 import { LIMITS } from '../../lib/limits.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { readText } from '../protocol/messages.ts';
@@ -15,7 +15,7 @@ import { LIVE_SOURCE } from './options.ts';
 
 export type Claim =
   | { session: HubSession }
-  /** Another connection sends for it. */
+  /** Another connection owns the session. */
   | { held_by: Connection }
   | { full: Full };
 
@@ -24,7 +24,7 @@ interface Full {
   details: { current_capacity: number; max_capacity: number };
 }
 
-/** A session belongs to the connection that sends for it; `take_over`: also when it was another's until now. */
+/** A session belongs to the connection that sends for it. `take_over`: also when another connection owns it. */
 export function claim(
   connection: Connection,
   id: string,
@@ -44,20 +44,20 @@ export function claim(
   session.owner = connection;
   hub.options.board?.held(id, true);
   if (session.status === 'lost') session.status = 'active';
-  // The one used last is forgotten last.
+  // The most recently used session is forgotten last.
   hub.sessions.delete(id);
   hub.sessions.set(id, session);
   return { session };
 }
 
-/** It will send no more: whoever comes next need not wait for the end of its goodbyes. */
+/** The connection sends nothing more: the next owner need not wait until it has closed. */
 const isLeaving = ({ ended, is_over }: Connection) => ended || is_over;
 
-/** One that is about to end takes no place: how many there are of these is bounded by what may wait for the journal. */
+/** An ending session does not count as open: their number is bounded by the journal's queue. */
 const isOpen = ({ owner, status, ending }: HubSession) =>
   owner !== null && status !== 'ended' && !ending;
 
-/** Null: the connection may have this session open, beside those that are. */
+/** Null when the connection may open this session in addition to the open ones. */
 function fullFor(connection: Connection, id: string): Full | null {
   const { hub, wire } = connection;
   const { sessions_max, private_sessions } = hub.limits;
@@ -76,13 +76,13 @@ const tooMany = (current_capacity: number, max_capacity: number, what: string): 
   details: { current_capacity, max_capacity },
 });
 
-/** Forgets sessions that nobody sends for or that have ended, until there is room for one more. */
+/** Forgets sessions that have ended or have no owner, until there is room for one more. */
 function forgetSome({ sessions, limits }: Hub): void {
   for (const { id, owner, status, calls } of sessions.values()) {
     if (sessions.size < limits.sessions_max) return;
     if (owner !== null && status !== 'ended') continue;
     sessions.delete(id);
-    // Messages of it may still be on their way to the journal.
+    // Its messages may still be on their way to the journal.
     calls.leave();
   }
 }
@@ -90,11 +90,11 @@ function forgetSome({ sessions, limits }: Hub): void {
 function dispossess(owner: Connection, { id: session_id, info }: HubSession): void {
   owner.hub.counters.collisions += 1;
   const details = { conflicting_session_id: session_id, existing_session_info: info };
-  const why = 'another connection continues this session';
+  const why = 'another connection has taken over this session';
   owner.complain('SESSION_COLLISION', why, { session_id, details });
 }
 
-/** What a stored message changes. */
+/** Applies a stored message to its session. */
 export function note(hub: Hub, facts: SessionFacts): void {
   const { of: session, seq, type, call_id } = facts;
   const { counters, calls } = session;
@@ -123,14 +123,14 @@ function open(
   const full = calls.size >= open_calls_max;
   if (!full && calls.fits(call_id, now)) {
     calls.set(call_id, now);
-    session.calls_told = false;
+    session.calls_warned = false;
     return;
   }
   hub.countLimit(full ? 'open_calls_max' : 'calls_max');
-  if (owner === null || session.calls_told) return;
-  session.calls_told = true;
+  if (owner === null || session.calls_warned) return;
+  session.calls_warned = true;
   const who = full ? `the session has ${open_calls_max}` : 'the collector has too many';
-  const why = `${who} open calls: more are stored, and not watched`;
+  const why = `${who} open calls: further calls are stored but not tracked`;
   const details = {
     current_capacity: full ? calls.size : hub.room.count,
     max_capacity: full ? open_calls_max : calls_max,
@@ -138,7 +138,7 @@ function open(
   owner.complain('CAPACITY_EXHAUSTED', why, { about, severity: 'warning', details });
 }
 
-/** Gives up calls without a sign of life. */
+/** Abandons calls without recent messages. */
 export function abandonCalls(hub: Hub): void {
   const before = hub.elapsed() - hub.limits.abandoned_ms;
   for (const session of hub.sessions.values()) {
@@ -151,14 +151,14 @@ export function abandonCalls(hub: Hub): void {
   }
 }
 
-/** What a connection leaves behind: its sessions continue with the next that resumes them. */
+/** Disowns the sessions of a closed connection: they continue when another connection resumes them. */
 export function loseSessions(connection: Connection): void {
   const { hub } = connection;
   for (const session of hub.sessions.values()) {
     if (session.owner !== connection) continue;
     session.owner = null;
     hub.options.board?.held(session.id, false);
-    // One of which nothing was ever stored was only asked for.
+    // A session without stored messages was only asked for.
     if (session.last_seq === 0) hub.sessions.delete(session.id);
     if (session.last_seq === 0 || session.status === 'ended') continue;
     session.status = 'lost';
@@ -179,7 +179,7 @@ export function snapshotOf(
 }
 
 /**
- * A session of which nothing came since this collector began, as the journal has it: counted again from its messages, once.
+ * Restores a session from the journal when no message of it has arrived since this collector started.
  * Null when there is none.
  */
 export async function recall(
@@ -196,7 +196,7 @@ export async function recall(
       if (fault !== null) continue;
       note(hub, { of: session, seq, type: message.type, call_id: callIdOf(message) });
     }
-    // It may have continued meanwhile: then it is known by its messages.
+    // It may have continued in the meantime, and is then already known.
     if (hub.sessions.has(id) || session.last_seq === 0) return null;
     if (session.status === 'active') session.status = 'lost';
     forgetSome(hub);

@@ -1,4 +1,4 @@
-/** What peers subscribe to: which sessions and types, from which number on; with the states of these sessions first. */
+/** Subscriptions: a filter by session, type and first number. The states of the sessions are sent first. */
 
 import type { LiveDataOf } from '../../model/live.ts';
 import type { WireMessage } from '../protocol/messages.ts';
@@ -21,7 +21,7 @@ export function subscribe(connection: Connection, message: WireMessage): void {
   if (!mayBegin(connection, message, { filter, key })) return;
   const subscription: Subscription = {
     key,
-    // A token for some sessions sees no others.
+    // A token for some sessions does not see others.
     session_ids: setOf(filter.session_ids) ?? connection.grant.sessions,
     types: setOf(filter.types),
     from_seq: filter.from_seq ?? null,
@@ -34,10 +34,10 @@ export function subscribe(connection: Connection, message: WireMessage): void {
   for (const session of hub.sessions.values()) {
     if (wantsState(subscription, session.id)) connection.sayIfRoom(snapshotOf(hub, session));
   }
-  void tellOld(connection, subscription);
+  void sendStoredStates(connection, subscription);
 }
 
-/** Whether the peer may have one more; where not, it is answered with the reason. */
+/** Whether the peer may subscribe; if not, answers with the reason. */
 function mayBegin(
   connection: Connection,
   about: WireMessage,
@@ -47,28 +47,28 @@ function mayBegin(
   const { subscriptions_max, filter_chars_max } = hub.limits;
   if (subscriptions.size >= subscriptions_max) {
     hub.countLimit('subscriptions_max');
-    const why = `a connection may have ${subscriptions_max} subscriptions: end one first`;
+    const why = `a connection may have at most ${subscriptions_max} subscriptions: end one first`;
     const details = { current_capacity: subscriptions_max, max_capacity: subscriptions_max };
     connection.complain('CAPACITY_EXHAUSTED', why, { about, details });
     return false;
   }
   if (key.length > filter_chars_max) {
-    const why = `a filter may have ${filter_chars_max} characters: name fewer sessions, or subscribe more than once`;
+    const why = `a filter may have at most ${filter_chars_max} characters: name fewer sessions, or subscribe more than once`;
     const capacity = { current_capacity: key.length, max_capacity: filter_chars_max };
     const details = { field: 'data.filter', ...capacity };
     connection.complain('CAPACITY_EXHAUSTED', why, { about, details });
     return false;
   }
   if (grant.sessions !== null && filter.session_ids?.some((id) => !grant.sessions?.has(id))) {
-    const why = 'this token is not for these sessions';
+    const why = 'the token does not cover these sessions';
     connection.complain('AUTH_FAILED', why, { about, severity: 'error' });
     return false;
   }
   return true;
 }
 
-/** The state of sessions asked for by name that only the journal knows: those of before a restart. */
-async function tellOld(connection: Connection, subscription: Subscription): Promise<void> {
+/** Sends the states of sessions that are named in the filter but only in the journal, as after a restart. */
+async function sendStoredStates(connection: Connection, subscription: Subscription): Promise<void> {
   const { hub } = connection;
   const { signal } = subscription.abort;
   const wanted = [...(subscription.session_ids ?? [])].filter((id) => wantsState(subscription, id));
@@ -80,16 +80,16 @@ async function tellOld(connection: Connection, subscription: Subscription): Prom
   }
 }
 
-/** Sessions that one subscription has read from the beginning for their states. */
+/** Sessions that one subscription may read from the journal for their states. */
 const RECALLED_MAX = 16;
 
-/** That it holds from here on: an acknowledgement of nothing stored, linked to the request. */
+/** Confirms a request: an acknowledgement without stored messages, linked to the request. */
 function confirm(connection: Connection, { message_id = null }: WireMessage): void {
   const ids = { correlation_id: message_id };
   connection.say(connection.hub.messageOf('ack', { acked: [], durable: false }, ids));
 }
 
-/** Ends those with the same filter; without one, all. */
+/** Ends the subscriptions with the same filter; without a filter, all. */
 export function unsubscribe(connection: Connection, message: WireMessage): void {
   const filter = (message.data as { filter?: Filter | null }).filter ?? null;
   for (const subscription of connection.subscriptions) {

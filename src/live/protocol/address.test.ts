@@ -24,7 +24,7 @@ const OTHERS = [
   '2130706433',
 ];
 
-verifies('LP-13', 'another machine is sent to over TLS, or with consent', () => {
+verifies('LP-13', 'another machine needs TLS or explicit consent', () => {
   for (const host of OWN)
     expect(parseAddress(`tcp://${host}:7070`)).toMatchObject({ tls: false, port: 7070 });
   for (const host of OTHERS) {
@@ -33,18 +33,18 @@ verifies('LP-13', 'another machine is sent to over TLS, or with consent', () => 
     expect(parseAddress(`tls://${host}:7070`)).toMatchObject({ tls: true });
     const allowed = parseAddress(sendingUrl(url, true));
     expect(allowed).toMatchObject({ tls: false, insecure: true });
-    // What is recorded keeps the choice.
+    // The recorded address keeps the choice.
     expect(parseAddress(addressText(allowed))).toEqual(allowed);
   }
 });
 
-test('only what is unencrypted is marked as insecure', () => {
+test('only unencrypted addresses are marked as insecure', () => {
   expect(sendingUrl('tls://h:1', true)).toBe('tls://h:1');
   expect(sendingUrl('unix:/s', true)).toBe('unix:/s');
   expect(parseAddress(sendingUrl('tcp://localhost:1', true))).not.toHaveProperty('insecure');
 });
 
-test('an address that came another way is checked again before it is dialled', async () => {
+test('an address that was not parsed here is checked again before it is dialled', async () => {
   const address = { kind: 'tcp', host: '10.9.9.1', port: 7070, tls: false } as const;
   await expect(dial(address)).rejects.toThrow(/not this machine/);
   expect(isLoopback('10.9.9.1')).toBe(false);

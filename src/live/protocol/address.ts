@@ -1,6 +1,6 @@
 /**
- * Where a collector is: `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT`, `pipe:PATH`, `stdio:`.
- * `tcp+insecure://HOST:PORT` is another machine without TLS, as `--insecure` allows it: the address itself records the
+ * Addresses of collectors: `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT`, `pipe:PATH`, `stdio:`.
+ * `tcp+insecure://HOST:PORT` is another machine without TLS, as allowed by `--insecure`: the address itself records the
  * choice, so that a delivery after a crash keeps it.
  */
 import { BlockList, isIP } from 'node:net';
@@ -12,14 +12,14 @@ export type Address =
   | { kind: 'pipe'; path: string }
   | { kind: 'stdio' };
 
-/** Linux has room for 107 bytes, macOS for 103; Node cuts a longer path without a word. */
+/** Linux allows 107 bytes, macOS 103; Node silently truncates a longer path. */
 const SOCKET_PATH_BYTES_MAX = 100;
 
 const FORMS = 'unix:PATH, tcp://HOST:PORT, tls://HOST:PORT, pipe:PATH or stdio:';
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'live' });
 
-/** An address to send to. Refuses another machine without TLS: token and messages would be readable on the way. */
+/** Parses an address to send to. Refuses another machine without TLS, which would expose token and messages. */
 export function parseAddress(text: string): Address {
   if (text === 'stdio:') return { kind: 'stdio' };
   const local = /^(unix|pipe):(?:\/\/)?(.+)$/s.exec(text);
@@ -28,7 +28,7 @@ export function parseAddress(text: string): Address {
     return kind === 'unix' ? { kind, path: socketPath(path) } : { kind: 'pipe', path };
   }
   const remote = /^(tcp|tls|tcp\+insecure):\/\/(.+)$/.exec(text);
-  if (remote === null) throw usage(`${text}: no address of a collector: give ${FORMS}`);
+  if (remote === null) throw usage(`${text}: not the address of a collector: give ${FORMS}`);
   const [, scheme, rest = ''] = remote;
   const place = parseHostPort(rest);
   if (scheme === 'tls') return { kind: 'tcp', ...place, tls: true };
@@ -37,7 +37,7 @@ export function parseAddress(text: string): Address {
   throw inClear(place.host, rest);
 }
 
-/** What `--insecure` makes of a URL. */
+/** The URL with the choice of `--insecure` recorded. */
 export function sendingUrl(url: string, insecure: boolean): string {
   return insecure ? url.replace(/^tcp:/, 'tcp+insecure:') : url;
 }
@@ -60,7 +60,7 @@ export function socketPath(path: string): string {
   const bytes = Buffer.byteLength(path);
   if (bytes > SOCKET_PATH_BYTES_MAX)
     throw usage(
-      `${path}: a socket's path may have ${SOCKET_PATH_BYTES_MAX} bytes, this has ${bytes}: give a shorter one with --socket`,
+      `${path}: the path of a socket may have at most ${SOCKET_PATH_BYTES_MAX} bytes, and this one has ${bytes}: give a shorter one with --socket`,
     );
   return path;
 }
@@ -83,7 +83,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** Addresses that only this machine can reach. Of names only `localhost`; what it resolves to is checked when it is dialled. */
+/** Whether only this machine can reach the host. The only name is `localhost`; its address is checked in `dial`. */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   if (family === 0) return host.toLowerCase() === 'localhost';

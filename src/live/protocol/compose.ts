@@ -1,4 +1,4 @@
-/** Messages of our own: numbered, timed, with the ids that belong to them. */
+/** Composes messages with number, time and ids. */
 import { LIMITS } from '../../lib/limits.ts';
 import type { LiveDataOf, LiveMessage } from '../../model/live.ts';
 import { CALL_MESSAGE_TYPES, type LiveType } from '../../model/live-words.ts';
@@ -13,7 +13,7 @@ interface Numbered {
   at_ms: number;
 }
 
-/** A session's message, with nothing left out. */
+/** A session's message with all fields of the envelope. */
 export function compose<T extends LiveType>(
   type: T,
   data: LiveDataOf<T>,
@@ -30,14 +30,14 @@ export function compose<T extends LiveType>(
         : null,
     message_id: messageIdOf(session_id, seq),
     seq,
-    // Whoever sends it wants to know when it is stored.
+    // The sender needs to know when it is stored.
     ack_required: true,
     trace: null,
     data,
   };
 }
 
-/** Messages of a session as they are sent: numbered from `from` on. */
+/** Messages of a session as they are sent, numbered starting at `from`. */
 export function numbered(session_id: string, from: number, messages: readonly LiveMessage[]) {
   return messages.map((message, i) => {
     const seq = from + i;
@@ -53,7 +53,7 @@ export interface ControlIds {
   correlation_id?: string | null;
 }
 
-/** A message between the two ends of a connection: it has no number. */
+/** A control message: it belongs to the connection and has no number. */
 export function control<T extends LiveType>(
   type: T,
   data: LiveDataOf<T>,
@@ -64,7 +64,7 @@ export function control<T extends LiveType>(
   return { type, timestamp, session_id, correlation_id, message_id, ...unnumbered, data };
 }
 
-/** Bytes as the protocol carries them: text stays text, everything else is base64 (LP-2). */
+/** Encodes bytes for the protocol: text stays text, bytes become base64 (LP-2). */
 export function withBytes(value: unknown, depth: number = LIMITS.depth_max): unknown {
   if (value instanceof Uint8Array)
     return {
@@ -73,7 +73,7 @@ export function withBytes(value: unknown, depth: number = LIMITS.depth_max): unk
     };
   if (typeof value !== 'object' || value === null || depth === 0) return value;
   if (Array.isArray(value)) return value.map((item) => withBytes(item, depth - 1));
-  // What knows how to become JSON (a date) does that itself.
+  // A value with its own toJSON, such as a date, is left alone.
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [name, withBytes(item, depth - 1)]),

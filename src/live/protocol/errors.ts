@@ -8,7 +8,7 @@ type Severity = (typeof SEVERITIES)[number];
 
 interface ErrorKind {
   severity: Severity;
-  /** Whether sending the same again can help. */
+  /** Whether resending the same message can help. */
   retriable: boolean;
 }
 
@@ -50,7 +50,7 @@ export const LIVE_ERRORS = {
   INPUT_BUFFER_OVERFLOW: error(false),
   INTERRUPT_PROCESSING_FAILED: error(false),
   INTERRUPT_ACK_TIMEOUT: error(true),
-  /** Tacho's own, of a run: what its agent's model API answered, what could not be read of its output. */
+  /** Tacho's own codes of a run: an error of the model API, and output that could not be read. */
   PROVIDER_ERROR: error(true),
   CAPTURE_PROBLEM: { severity: 'warning', retriable: false },
 } as const satisfies Record<string, ErrorKind>;
@@ -66,7 +66,7 @@ interface Cause {
 export interface ErrorFacts {
   details?: Record<string, unknown>;
   caused_by?: Cause | null;
-  /** Where they differ from those of the code. */
+  /** Set when they differ from the defaults of the code. */
   severity?: Severity;
   retriable?: boolean;
 }
@@ -83,7 +83,7 @@ export function errorMessage(
   return control('error', data, { ...ids, correlation_id: caused_by?.correlation_id ?? null });
 }
 
-/** The link to a message, as far as it could be parsed. */
+/** The ids of a message, as far as it could be parsed. */
 export function causeOf(message: object | null): Cause | null {
   if (message === null) return null;
   const { correlation_id, message_id, seq } = message as Record<string, unknown>;

@@ -1,10 +1,10 @@
-/** What is wrong with a message, field by field (LP-1). The generated checks find out only whether it is. */
+/** Names the fault of a message, field by field (LP-1). The generated checks only decide whether it is valid. */
 import { own } from '../../lib/own.ts';
 import { type JsonSchema, schemaFaults, typeOf } from '../../lib/schema/json-schema.ts';
 import { fieldName } from '../../lib/schema/mistakes.ts';
 import { LIVE_SCHEMAS } from '../../model/generated/live.ts';
 
-/** Error codes of a message that cannot be taken. */
+/** Error codes of an invalid message. */
 type FaultCode =
   | 'INVALID_JSON_FORMAT'
   | 'INVALID_NDJSON_FORMAT'
@@ -16,7 +16,7 @@ type FaultCode =
 
 export interface Fault {
   code: FaultCode;
-  /** `data.call_id`; null where no one field is to blame. */
+  /** Path of the field, such as `data.call_id`; null when no single field is at fault. */
   field: string | null;
   message: string;
   details: Record<string, unknown>;
@@ -29,7 +29,7 @@ export const fault = (
   details: Fault['details'],
 ): Fault => ({ code, field, message, details });
 
-/** A long text is not quoted: a part of it could be the beginning of a secret. */
+/** A long text is not quoted: it could contain the beginning of a secret. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return value.length > 40 ? 'this text' : JSON.stringify(value);
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'a map';
@@ -42,7 +42,7 @@ export function missing(field: string, holder: object, expected_fields: string[]
   return fault('MISSING_REQUIRED_FIELD', field, `the field ${field} is missing`, details);
 }
 
-/** `not`: the value as the message names it; empty: not at all. */
+/** `not`: the end of the message, which shows the value; may be empty. */
 export function wrong(
   field: string,
   expected: string,
@@ -58,13 +58,13 @@ export function wrong(
   );
 }
 
-/** The first fault of a message of a known type that its check refused. */
+/** The first fault of a message of a known type that failed its check. */
 export function faultOf(type: string, message: Record<string, unknown>): Fault {
   const found = schemaFaults(own(LIVE_SCHEMAS, type) as JsonSchema, message).next().value;
   if (found?.kind === 'missing')
     return missing(fieldName(found.at), found.holder, Object.keys(found.schema.properties ?? {}));
   if (found?.kind === 'wrong') return wrong(fieldName(found.at), found.expected, found.value);
-  return fault('INVALID_MESSAGE_FORMAT', null, `this is no ${type}`, {});
+  return fault('INVALID_MESSAGE_FORMAT', null, `not a valid ${type}`, {});
 }
 
 /** A response has a result or an error, and not both. */
@@ -73,9 +73,14 @@ export function responseFault(data: Record<string, unknown>): Fault | null {
   if (result === null && error === null)
     return {
       ...missing('data.result', data, ['result', 'error']),
-      message: 'one of the fields data.result and data.error is missing: exactly one is not null',
+      message: 'data.result and data.error are both missing: exactly one must not be null',
     };
   if (result !== null && error !== null)
-    return wrong('data.error', 'null', error, ' where data.result is not: exactly one is not null');
+    return wrong(
+      'data.error',
+      'null',
+      error,
+      ' when data.result is set: exactly one must not be null',
+    );
   return null;
 }

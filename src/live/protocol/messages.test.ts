@@ -1,4 +1,4 @@
-/** Every field of every type, broken in every way that its schema does not allow: the fault names that very field. */
+/** Breaks every field of every type in every way that its schema forbids: the fault names that field. */
 
 import { expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
@@ -35,7 +35,7 @@ function sample(schema: JsonSchema): unknown {
   }
 }
 
-/** A whole message of a type; a response has a result and no error. */
+/** A valid message of a type; a response has a result and no error. */
 function whole(type: string): Map {
   const message = sample(LIVE_SCHEMAS[type] as JsonSchema) as Map;
   if (type === 'tool_call_response') (message.data as Map).error = null;
@@ -101,12 +101,12 @@ const cases = LIVE_TYPES.flatMap((type) =>
     .map((place) => ({ type, place })),
 );
 
-verifies('LP-1', 'a whole message of every type is taken', () => {
+verifies('LP-1', 'a valid message of every type is accepted', () => {
   for (const type of LIVE_TYPES) expect(fault(whole(type)), type).toBe(null);
   expect(cases.length).toBeGreaterThan(150);
 });
 
-/** The two answers of a call are judged as a pair. */
+/** The result and the error of a call are checked as a pair. */
 const isAnswer = (type: string, path: string) =>
   type === 'tool_call_response' && /^data\.(result|error)/.test(path);
 
@@ -131,7 +131,7 @@ verifies('LP-1', 'a required field that is missing, empty or null is named, at a
   }
 });
 
-verifies('LP-1', 'an empty text where one is due counts as missing, and is named', () => {
+verifies('LP-1', 'an empty required text counts as missing, and is named', () => {
   const texts = cases.filter(({ place }) => place.schema.minLength !== undefined);
   expect(texts.length).toBeGreaterThan(40);
   for (const { type, place } of texts) {
@@ -150,7 +150,7 @@ verifies('LP-1', 'a value of another type is named, at any depth, optional field
       place.holder(wrong)[place.name] = value;
       tried += 1;
       const found = fault(wrong);
-      // An empty map in a map's place lacks its fields: the first of them is named.
+      // An empty map lacks its fields: the first of them is named.
       expect(found?.field ?? '', `${type} ${place.path} ${JSON.stringify(value)}`).toSatisfy(
         (field: string) => field === place.path || field.startsWith(`${place.path}.`),
       );
@@ -160,7 +160,7 @@ verifies('LP-1', 'a value of another type is named, at any depth, optional field
   expect(tried).toBeGreaterThan(500);
 });
 
-verifies('LP-1', 'an optional field may be null or left out', () => {
+verifies('LP-1', 'an optional field may be null or absent', () => {
   for (const { type, place } of cases.filter(({ place: { required } }) => !required)) {
     if (isAnswer(type, place.path)) continue;
     const without = whole(type);
@@ -169,7 +169,7 @@ verifies('LP-1', 'an optional field may be null or left out', () => {
   }
 });
 
-test('numbers and booleans written as text are not taken for them', () => {
+test('numbers and booleans written as text are refused', () => {
   for (const { type, place } of cases) {
     const kinds = alternatives(place.schema).map((one) => one.type);
     const value = kinds.includes('boolean') ? 'true' : '1';
@@ -195,14 +195,14 @@ test.each([
   '2026-13-01T10:00:00.000Z',
   '1772532000037',
   '2026-03-03T24:00:00.000Z',
-])('the time %s is refused, also after another one of that day', (timestamp) => {
+])('the time %s is refused, also after a valid one of the same day', (timestamp) => {
   const message = whole('session_start');
   expect(fault({ ...message, timestamp })).toMatchObject({ field: 'timestamp' });
   expect(fault({ ...message, timestamp: '2026-03-03T10:00:00.000Z' })).toBeNull();
   expect(fault({ ...message, timestamp })).toMatchObject({ field: 'timestamp' });
 });
 
-verifies('LP-1', 'an unknown type is said with the types that there are', () => {
+verifies('LP-1', 'the answer to an unknown type lists the known types', () => {
   for (const type of ['tool_call_start', 'UNKNOWN', 'toString', '__proto__'])
     expect(fault({ ...whole('heartbeat'), type })).toMatchObject({
       code: 'INVALID_MESSAGE_TYPE',
@@ -230,7 +230,7 @@ verifies('LP-1', 'a response has a result or an error, and not both', () => {
     expect(fault({ ...message, data: { ...data, result } })).toBe(null);
 });
 
-test('fields that are not known are kept as they are', () => {
+test('unknown fields are kept unchanged', () => {
   const message: Map = { ...whole('session_start'), weather: { rain: [1, '2', null] } };
   (message.data as Map).mood = 'good';
   const read = readText(JSON.stringify(message));
@@ -250,11 +250,14 @@ test.each([
     `{"type":"${'x'.repeat(70_000)}","data":${'['.repeat(300)}${']'.repeat(300)}}`,
     'INVALID_NDJSON_FORMAT',
   ],
-])('a line that is no message is answered, never thrown at: %.20s', (text, code) => {
-  expect(readText(text)).toMatchObject({ message: null, fault: { code } });
-});
+])(
+  'a line that is not a message is reported as a fault, without an exception: %.20s',
+  (text, code) => {
+    expect(readText(text)).toMatchObject({ message: null, fault: { code } });
+  },
+);
 
-test('bytes that are no UTF-8 are refused whole', () => {
+test('a line that is not UTF-8 is refused', () => {
   const bytes = Buffer.concat([Buffer.from('{"type":"'), Buffer.from([0xff]), Buffer.from('"}')]);
   expect(readMessage(bytes)).toMatchObject({
     message: null,
@@ -264,7 +267,7 @@ test('bytes that are no UTF-8 are refused whole', () => {
 
 verifies(
   'LP-16',
-  'an id that is too long is refused by name, and not even the answer keeps it',
+  'an id that is too long is refused by name, and the answer does not contain it',
   () => {
     const long = 'x'.repeat(1_025);
     const base = whole('tool_call_request');
@@ -292,7 +295,7 @@ verifies(
   },
 );
 
-verifies('LP-1', 'a message without a type, or with one that is no text, is told just that', () => {
+verifies('LP-1', 'the answer names a missing type, and a type that is not text', () => {
   for (const text of ['{}', '{"type":""}', '{"data":{}}'])
     expect(readText(text).fault).toMatchObject({
       code: 'MISSING_REQUIRED_FIELD',
@@ -311,7 +314,7 @@ verifies('LP-1', 'a message without a type, or with one that is no text, is told
     });
 });
 
-verifies('LP-1', 'of several faults all are found, and the answer names the first', () => {
+verifies('LP-1', 'all of several faults are found, and the answer names the first', () => {
   const message = whole('tool_call_request');
   const wrong = { ...message, timestamp: 'soon', seq: -1, data: { call_id: '', input: null } };
   const schema = LIVE_SCHEMAS.tool_call_request as JsonSchema;

@@ -1,4 +1,4 @@
-/** Reading one line of the protocol. Contract: never throws; what is wrong is said with the field, nothing is guessed. */
+/** Reads one line of the protocol. Contract: never throws; a fault names the field; nothing is guessed. */
 
 import { isUtf8 } from 'node:buffer';
 import { isoTime } from '../../lib/iso-time.ts';
@@ -15,7 +15,7 @@ export type { WireMessage } from '../../model/live.ts';
 
 export type ReadMessage =
   | { fault: null; message: WireMessage; text: string }
-  /** `message`: what could be parsed, so that the answer can name its cause. */
+  /** `message`: the parsed part, so that the answer can name its cause. */
   | { fault: Fault; message: Record<string, unknown> | null; text: string };
 
 /** Reads the line in `bytes[start, end)`. */
@@ -35,15 +35,16 @@ export function readText(text: string): ReadMessage {
   } catch (error) {
     return badLine(text, 'INVALID_JSON_FORMAT', jsonFault(error));
   }
-  if (!isMap(value)) return badLine(text, 'INVALID_NDJSON_FORMAT', 'a message is a JSON object');
+  if (!isMap(value))
+    return badLine(text, 'INVALID_NDJSON_FORMAT', 'a message must be a JSON object');
   const found = { too_deep: false, lossy_number: false };
   if (!long && checkValue(value, LIMITS.depth_max, found).too_deep) return tooDeep(text);
   return judged(value, text);
 }
 
 /**
- * The last numbered message of each type. When garbage is collected and no object of a shape is left, V8 forgets the shape and the
- * code that was compiled for it: under load that would be compiled again and again.
+ * The last numbered message of each type. When no object of a shape is left after garbage collection, V8 discards the
+ * shape and the code compiled for it, and under load would compile it again and again.
  */
 const samples = new Map<string, WireMessage>();
 const SAMPLE_CHARS_MAX = 4_096;
@@ -93,7 +94,7 @@ const isLong = (value: unknown) =>
 
 const ENVELOPE_IDS = ['session_id', 'correlation_id', 'message_id'] as const;
 
-/** Ids are kept while their calls are open, so they must be short; names the first that is not. */
+/** The name of the first id that is too long. Ids are kept while their calls are open, so they must be short. */
 function longIdOf(value: Fields): string | null {
   for (const name of ENVELOPE_IDS) if (isLong(value[name])) return name;
   const data = fieldsOf(value.data);
@@ -104,7 +105,7 @@ function longIdOf(value: Fields): string | null {
   return isLong(fieldsOf(value.trace).traceparent) ? 'trace.traceparent' : null;
 }
 
-/** What names the message, for the answer. */
+/** The identifying fields of the message, for the answer. */
 function withoutLong(value: Fields): Fields {
   const names = ['type', 'timestamp', 'seq', ...ENVELOPE_IDS];
   return Object.fromEntries(
@@ -121,11 +122,11 @@ function noType({ type = '', ...others }: Fields): Fault {
 
 const DAY_MS = 86_400_000;
 
-/** The last day that was found to be one, and its midnight: most messages are of the same. */
+/** The last valid day and its midnight: most messages are of the same day. */
 let known_day = '-';
 let known_day_ms = 0;
 
-/** The 30th of February would be read as the 2nd of March, and 24:00 as the next day. */
+/** Date parsing would take the 30th of February for the 2nd of March, and 24:00 for the next day. */
 function isTime(text: string): boolean {
   const at_ms = isoTime(text);
   if (at_ms === undefined) return false;
@@ -139,10 +140,10 @@ function isTime(text: string): boolean {
 
 function unknownType(type: string): Fault {
   const details = { received_type: type.slice(0, 100), supported_types: LIVE_TYPES };
-  return fault('INVALID_MESSAGE_TYPE', 'type', `there is no message type ${shown(type)}`, details);
+  return fault('INVALID_MESSAGE_TYPE', 'type', `unknown message type ${shown(type)}`, details);
 }
 
-/** Whether the sender waits for an acknowledgement. */
+/** Whether the sender expects an acknowledgement. */
 export function wantsAck({
   type,
   ack_required,

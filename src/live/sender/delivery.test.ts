@@ -9,7 +9,7 @@ const collision = {
   data: { error_code: 'SESSION_COLLISION', message: 'x', severity: 'error', retriable: true },
 } as unknown as WireMessage;
 
-test('a session that another connection has waits once for all that was under way, longer the next time', () => {
+test('a session that another connection owns waits once for all messages in flight, and longer the next time', () => {
   const delivery = new Delivery(source, times);
   for (let seq = 1; seq <= 300; seq++) delivery.sent(seq, 0);
   for (let answer = 0; answer < 300; answer++) delivery.error(collision, 10);
@@ -26,24 +26,24 @@ function begun(last_seq: number): Delivery {
   return delivery;
 }
 
-test('nothing goes behind a message that may be of another session, until it is acknowledged or overdue', () => {
+test('nothing is sent after a message that may belong to another session, until it is acknowledged or overdue', () => {
   const delivery = begun(5);
   delivery.answered(4);
   expect([delivery.acked, delivery.next, delivery.ready(0)]).toEqual([2, 3, true]);
-  expect([3, 4].map((seq) => delivery.mayGo(seq))).toEqual([true, false]);
+  expect([3, 4].map((seq) => delivery.maySend(seq))).toEqual([true, false]);
   delivery.sent(3, 0);
   expect(delivery.ready(1)).toBe(false);
   delivery.ack(3, 2);
-  expect([delivery.next, delivery.ready(2), delivery.mayGo(5)]).toEqual([4, true, true]);
+  expect([delivery.next, delivery.ready(2), delivery.maySend(5)]).toEqual([4, true, true]);
 
   const silent = begun(5);
   silent.answered(4);
   silent.sent(3, 0);
   expect(silent.resend(1_000)).toBe(true);
-  expect(silent.mayGo(4)).toBe(true);
+  expect(silent.maySend(4)).toBe(true);
 });
 
-test('for every moment at which a session is not ready, there is a later one to look again', () => {
+test('a session that is not ready always has a later time to check again', () => {
   const silent = begun(5);
   const paused = begun(5);
   paused.answered(1);

@@ -1,12 +1,12 @@
-/** How far one session's messages have come: what is acknowledged, what was sent, when it is sent again (LP-7). */
+/** Delivery state of one session: what is acknowledged, what was sent, and when to resend (LP-7). */
 import type { WireMessage } from '../protocol/messages.ts';
 
-/** Where the messages lie; an outbox is one. */
+/** The source of messages, such as an outbox. */
 export interface MessageSource {
   readonly session_id: string;
   readonly first_seq: number;
   readonly last_seq: number;
-  /** Up to here they are known to be acknowledged from before. */
+  /** The last number known to be acknowledged earlier. */
   readonly acked: number;
   read(
     from_seq: number,
@@ -14,7 +14,7 @@ export interface MessageSource {
   ): Promise<readonly { seq: number; type: string; text: string }[]>;
 }
 
-/** What keeps a session from being delivered for good. */
+/** The permanent failure of a session. */
 export interface Failure {
   error_code: string;
   message: string;
@@ -29,21 +29,21 @@ export class Delivery {
   readonly source: MessageSource;
   readonly #times: ResendTimes;
   failure: Failure | null = null;
-  /** The last number up to which the collector has everything for good. */
+  /** The last number up to which the collector has stored everything. */
   acked: number;
   /** The number to send next. */
   next: number;
   #wait_ms: number;
-  /** Since when the oldest message that was sent waits for its acknowledgement. */
+  /** Start of the wait for the acknowledgement of the oldest sent message. */
   #since = 0;
-  /** Not before this time: another connection has the session. */
+  /** Nothing is sent before this time: another connection owns the session. */
   #paused_until = 0;
-  /** When the collector was asked on this connection where the session continues; null: not yet. */
+  /** When the collector was asked on this connection where the session continues; null when not yet. */
   #asked: number | null = null;
   #answered = false;
-  /** What was acknowledged before the collector claimed to have more. */
+  /** The last acknowledged number before the collector claimed to have more. */
   #proven = Infinity;
-  /** Whether nothing may go behind the message that proves it, until that is acknowledged or overdue. */
+  /** Nothing may be sent after the message that verifies the claim, until it is acknowledged or overdue. */
   #proving = false;
   #collisions = 0;
 
@@ -59,21 +59,21 @@ export class Delivery {
     return this.failure === null && this.acked >= this.source.last_seq;
   }
 
-  /** Whether the collector has yet to be asked; also where all is acknowledged: input finds its way by that. */
+  /** Whether the collector has yet to be asked. Needed even when all is acknowledged: input is routed by it. */
   get unasked(): boolean {
     return this.failure === null && this.#asked === null && this.source.last_seq > 0;
   }
 
-  /** Whether there is something to send now. A collector that does not answer the question is not waited for. */
+  /** Whether there is something to send now. Does not wait forever for a collector that does not answer. */
   ready(now: number): boolean {
     const { failure, next } = this;
     if (failure !== null || this.#asked === null || next > this.source.last_seq) return false;
-    if (!this.mayGo(next)) return false;
+    if (!this.maySend(next)) return false;
     return now >= this.#paused_until && (this.#answered || now >= this.#answerDue(this.#asked));
   }
 
-  /** Behind a message of which the collector may have another form none goes: they would be of two sessions. */
-  mayGo(seq: number): boolean {
+  /** Nothing is sent after a message that the collector may have with different content: it may be another session. */
+  maySend(seq: number): boolean {
     return !this.#proving || seq === this.acked + 1;
   }
 
@@ -81,7 +81,7 @@ export class Delivery {
     return asked + this.#times.resend_ms;
   }
 
-  /** When something has to be done if nothing comes; null: never. */
+  /** The time of the next action if nothing arrives; null for never. */
   due(now: number): number | null {
     if (this.failure !== null) return null;
     if (this.#paused_until > now && !this.done) return this.#paused_until;
@@ -90,7 +90,7 @@ export class Delivery {
     return this.next > this.acked + 1 ? this.#since + this.#wait_ms : null;
   }
 
-  /** On a new connection everything that is not acknowledged counts as not sent. */
+  /** Starts on a new connection: unacknowledged messages count as not sent. */
   begin(): void {
     this.next = this.acked + 1;
     this.#wait_ms = this.#times.resend_ms;
@@ -104,7 +104,7 @@ export class Delivery {
     this.#asked = now;
   }
 
-  /** The answer; null: it said nothing of a number. */
+  /** Takes the answer; null when it named no number. */
   answered(resume_from_seq: number | null): void {
     if (this.#answered) return;
     this.#answered = true;
@@ -116,11 +116,11 @@ export class Delivery {
     this.next = seq + 1;
   }
 
-  /** Goes back to the oldest without an acknowledgement when that is overdue. */
+  /** Restarts from the oldest unacknowledged message when it is overdue. */
   resend(now: number): boolean {
     const overdue = this.next > this.acked + 1 && now - this.#since >= this.#wait_ms;
     if (!overdue) return false;
-    // Not every collector acknowledges again what it has.
+    // Not every collector acknowledges a resend.
     this.#proving = false;
     this.next = this.acked + 1;
     this.#wait_ms = Math.min(this.#wait_ms * 2, this.#times.resend_ms_max);
@@ -130,7 +130,7 @@ export class Delivery {
 
   ack(seq: number, now: number): void {
     const known = Math.min(seq, this.source.last_seq);
-    // Behind a message that was refused others may have been taken; the session is broken all the same.
+    // Messages after a refused one may have been accepted, but the session is broken.
     if (known <= this.acked || this.failure !== null) return;
     this.acked = known;
     this.#proven = Infinity;
@@ -142,20 +142,20 @@ export class Delivery {
   }
 
   /**
-   * The collector says which number it wants; it may have lost what it had acknowledged. Where it has more than we knew of,
-   * the last of that is sent again: a session of the same name with other content must show, and not pass for delivered.
+   * The collector names the number it expects; it may have lost acknowledged messages. If it has more than we know of,
+   * its last message is resent: a session with the same id and different content must be detected.
    */
   expect(seq: number): void {
     const { first_seq, last_seq, session_id } = this.source;
     if (seq < first_seq) {
       this.fail({
         error_code: 'INVALID_MESSAGE_FORMAT',
-        message: `the collector wants message ${seq} of ${session_id}, which begins here with ${first_seq}`,
+        message: `the collector expects message ${seq} of ${session_id}, but the first one here is ${first_seq}`,
       });
     } else if (seq - 1 > last_seq) {
       this.fail({
         error_code: 'DUPLICATE_CONFLICT',
-        message: `the collector has ${seq - 1} messages of ${session_id}, and here are ${last_seq}: use another session`,
+        message: `the collector has ${seq - 1} messages of ${session_id}, but only ${last_seq} exist here: use another session`,
       });
     } else {
       const proof = seq - 1 > this.acked && seq > first_seq ? 1 : 0;
@@ -166,7 +166,7 @@ export class Delivery {
     }
   }
 
-  /** Another connection has the session: ours waits, longer each time. All that was under way is answered so: it counts once. */
+  /** Another connection owns the session: wait, longer each time. Answers to messages in flight count once. */
   pause(now: number): void {
     if (now < this.#paused_until) return;
     const { resend_ms, resend_ms_max } = this.#times;
@@ -179,7 +179,7 @@ export class Delivery {
     this.failure ??= failure;
   }
 
-  /** Takes what the collector says of one of its messages. Returns whether that was the end of it. */
+  /** Handles an error of the collector about a message. Returns whether the session has failed. */
   error({ data }: WireMessage, now: number): boolean {
     const { error_code, message, retriable, severity, details, caused_by } = data as {
       error_code: string;

@@ -1,11 +1,11 @@
-/** What people send to a session (LP-14): taken by the session's side, or refused with the reason. */
+/** Input to a session (LP-14): accepted, or refused with the reason. */
 import type { LiveDataOf } from '../../model/live.ts';
 import type { WireMessage } from '../protocol/messages.ts';
 import type { InputReply, SenderOptions } from './types.ts';
 
 const NO_INPUT: InputReply = {
   taken: false,
-  why: 'this session takes no input',
+  why: 'this session does not accept input',
   state: 'no_input',
   allowed: [],
 };
@@ -19,7 +19,7 @@ async function answerOf(take: SenderOptions['onInput'], message: WireMessage): P
   }
 }
 
-/** Null when it was taken. */
+/** Null when it was accepted. */
 export async function refusalOf(
   take: SenderOptions['onInput'],
   message: WireMessage,

@@ -1,6 +1,6 @@
 /**
  * One connection to a collector, from the handshake to its end: frames, heartbeats, the comparison of clocks.
- * Contract: it ends once, with a reason; a peer that is silent for three heartbeats is gone (LP-11).
+ * Contract: it ends once, with a reason; a peer that is silent for three heartbeats counts as gone (LP-11).
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
@@ -20,21 +20,20 @@ export interface LinkOptions {
   hello: Hello;
   clock: Clock;
   hello_ms: number;
-  /** Names this connection in the ids of its own messages. */
+  /** Prefix of the ids of its own messages. */
   name: string;
-  /** `text`: the line as it came. */
+  /** `text`: the line as it arrived. */
   onMessage(message: WireMessage, text: string): void;
-  /** The collector's clock against ours, in ms: positive when it is ahead (LP-17). */
+  /** Difference between the collector's clock and ours, in ms: positive when it is ahead (LP-17). */
   onSkew(skew_ms: number): void;
 }
 
-/** Why a handshake was refused. */
 export function refusalIn({ error }: Welcome): { error_code: string; message: string } {
-  const { error_code = 'REFUSED', message = 'the collector refused' } = error ?? {};
+  const { error_code = 'REFUSED', message = 'the collector refused the handshake' } = error ?? {};
   return { error_code, message };
 }
 
-/** The collector said no to the handshake. */
+/** The collector refused the handshake. */
 export class Refused extends TachoError {
   readonly error_code: string;
   readonly reason: string;
@@ -57,7 +56,7 @@ export class Link {
   #beat: NodeJS.Timeout | null = null;
   #count = 0;
   #asked = 0;
-  /** How old a time of the collector's is when we read it, as far as the handshake showed. */
+  /** Estimated age of the collector's timestamps when we read them, measured at the handshake. */
   #half_trip_ms = 0;
   #why: Error | null = null;
   #drained: (() => void)[] = [];
@@ -87,7 +86,7 @@ export class Link {
     return this.#why !== null;
   }
 
-  /** Says hello and waits for the answer; rejects with `Refused` when the collector does not want us. */
+  /** Sends the handshake and waits for the answer; rejects with `Refused` when the collector refuses it. */
   async open(): Promise<Welcome> {
     const { hello, hello_ms, clock } = this.#options;
     this.#asked = clock.elapsed();
@@ -126,7 +125,7 @@ export class Link {
     if (this.gone) return;
     this.#seen = this.#options.clock.elapsed();
     const read = readMessage(bytes, start, end);
-    // What cannot be read is the collector's fault, and nothing that we wait for.
+    // An unreadable line is a fault of the collector; nothing here waits for it.
     if (read.fault !== null) return;
     const { message } = read;
     if (message.type === 'handshake_response' && this.#welcome !== null) {
@@ -144,7 +143,7 @@ export class Link {
     this.#options.onSkew(Math.round(at_ms + this.#half_trip_ms - this.#options.clock.now()));
   }
 
-  /** Asks where one more session continues; the answer is a message like others. Returns the id of the question. */
+  /** Asks where another session continues; the answer arrives as a message. Returns the id of the request. */
   resume(session_id: string, last_seq: number): string {
     this.say('handshake_request', { ...this.#options.hello, resume: { session_id, last_seq } });
     return `${this.#options.name}-${this.#count}`;
@@ -162,7 +161,7 @@ export class Link {
     this.send(JSON.stringify(control(type, data, ids)));
   }
 
-  /** False: wait for `drained` before more. */
+  /** False when the caller must wait for `drained` before sending more. */
   send(text: string): boolean {
     if (this.gone) return false;
     return this.#wire.write(`${text}\n`);
@@ -183,7 +182,7 @@ export class Link {
     if (this.#beat !== null) clearInterval(this.#beat);
     this.#release();
     this.#end.resolve(why);
-    // What was written still goes out; a peer that takes nothing is not waited for.
+    // Written data is still sent, but a peer that does not read is not waited for.
     this.#wire.end();
     const timer = setTimeout(() => this.#wire.destroy(), LINGER_MS);
     this.#wire.once('close', () => clearTimeout(timer));

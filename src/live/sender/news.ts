@@ -1,22 +1,22 @@
-/** Waiting for something to change: the sender's loop waits for any news, its callers for a condition. */
+/** Waits for changes: the sender's loop for any change, its callers for a condition. */
 export class News {
   stopped = false;
   #fresh = false;
   readonly #looks = new Set<() => void>();
 
-  /** Something has changed. */
+  /** Signals a change. */
   ring(): void {
     this.#fresh = true;
     for (const look of this.#looks) look();
   }
 
-  /** From here on nobody waits. */
+  /** Ends all waits, now and later. */
   stop(): void {
     this.stopped = true;
     this.ring();
   }
 
-  /** Resolves with the next news, or those that came since the last call; at most after this time, null: without end. */
+  /** Resolves at the next change, or immediately after one since the last call; null waits without a limit. */
   async next(wait_ms: number | null): Promise<void> {
     await this.until(() => this.#fresh, wait_ms);
     this.#fresh = false;

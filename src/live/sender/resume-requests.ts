@@ -1,13 +1,13 @@
 /**
- * Where a session continues, asked on a connection that is open already: a handshake resumes one session, and a sender has
- * many. A collector that knows no second handshake says so with an error, or says nothing.
+ * Asks on an open connection where further sessions continue: a handshake resumes one session, and a sender may have
+ * many. A collector without support for a second handshake answers with an error, or not at all.
  */
 
 import type { WireMessage } from '../protocol/messages.ts';
 import type { Failure } from './delivery.ts';
 import { type Link, refusalIn, type Welcome } from './link.ts';
 
-/** The number that the next message must have; null: nothing is known. */
+/** `resume_from_seq`: the number that the next message must have; null when unknown. */
 type Answer = (resume_from_seq: number | null, refused: Failure | null) => void;
 
 export class ResumeRequests {
@@ -20,14 +20,14 @@ export class ResumeRequests {
 
   answered({ data }: WireMessage): void {
     const welcome = data as unknown as Welcome;
-    // A refusal names no session: they are answered in order.
+    // A refusal names no session, but requests are answered in order.
     const [first = ''] = this.#open.keys();
     if (welcome.success)
       this.#settle(welcome.session_id ?? '', welcome.resume_from_seq ?? null, null);
     else this.#settle(first, null, refusalIn(welcome));
   }
 
-  /** Whether the error was the answer to one of ours. */
+  /** Whether the error was the answer to one of these requests. */
   refused({ data }: WireMessage): boolean {
     const { message_id } = (data.caused_by ?? {}) as { message_id?: unknown };
     const found = [...this.#open].find(([, { id }]) => id === message_id);
@@ -42,7 +42,7 @@ export class ResumeRequests {
     question?.answer(resume_from_seq, refused);
   }
 
-  /** The connection is lost: nobody will answer. */
+  /** The connection is lost: no answers will arrive. */
   clear(): void {
     for (const session_id of [...this.#open.keys()]) this.#settle(session_id, null, null);
   }

@@ -1,7 +1,7 @@
 /**
- * Delivers sessions to a collector and never gives up: connects, says hello, sends in order what is not acknowledged, as
- * credits allow, and begins again when the connection is lost (LP-7, LP-8, LP-10, LP-11).
- * Contract: it holds no messages, it reads them from their source; only a refusal for good ends it.
+ * Delivers sessions to a collector: connects, sends unacknowledged messages in order as credits allow, and reconnects
+ * when the connection is lost (LP-7, LP-8, LP-10, LP-11).
+ * Contract: it reads messages from their source and keeps none. Only a final refusal ends it.
  */
 
 import { LIMITS } from '../../lib/limits.ts';
@@ -17,9 +17,9 @@ import { ResumeRequests } from './resume-requests.ts';
 import type { Notice, SenderOptions, SenderTimes } from './types.ts';
 
 const INPUT_TYPES: ReadonlySet<string> = new Set(CLIENT_MESSAGE_TYPES);
-/** A skew that changed by less is the same one. */
+/** A smaller change of the skew is not reported. */
 const SKEW_STEP_MS = 50;
-/** What is read of one session before the next has its turn. */
+/** Bytes read from one session before the next one has its turn. */
 const PIECE_BYTES = 64 * 1024;
 
 export type SenderSession = ReturnType<Sender['add']>;
@@ -34,9 +34,9 @@ export class Sender {
   #link: Link | null = null;
   #credits = 0;
   #connections = 0;
-  /** The last try to connect failed. */
+  /** The last attempt to connect failed. */
   #away = false;
-  #told_skew = 0;
+  #reported_skew = 0;
   #inputs: Promise<void> = Promise.resolve();
   #failure: Failure | null = null;
   readonly #running: Promise<void>;
@@ -58,21 +58,21 @@ export class Sender {
       get acked(): number {
         return delivery.acked;
       },
-      /** Everything that is there is acknowledged. */
+      /** All messages are acknowledged. */
       get done(): boolean {
         return delivery.done;
       },
       get failure(): Failure | null {
         return delivery.failure;
       },
-      /** There are new messages. */
+      /** Signals new messages. */
       wake: () => news.ring(),
-      /** Resolves when all that is there is acknowledged (true), or it cannot be, or the time is over. */
+      /** Resolves when all messages are acknowledged (true), the session has failed, or the time is over. */
       settled: async (wait_ms: number): Promise<boolean> => {
         await news.until(isOver, wait_ms);
         return delivery.done;
       },
-      /** Resolves when more is acknowledged (true), or cannot be now, or the time is over. */
+      /** Resolves when further messages are acknowledged (true), delivery has stopped, or the time is over. */
       moved: async (wait_ms: number): Promise<boolean> => {
         const { acked } = delivery;
         const hasMoved = () => delivery.acked > acked;
@@ -82,7 +82,7 @@ export class Sender {
     };
   }
 
-  /** The number with which the collector would continue a session; null: nobody knows, or not in that time. */
+  /** The number at which the collector would continue a session; null when unknown within this time. */
   async where(session_id: string, wait_ms: number): Promise<number | null> {
     const until = this.#now() + wait_ms;
     await this.#news.until(() => this.connected || this.#away, wait_ms);
@@ -104,7 +104,7 @@ export class Sender {
   async close(): Promise<void> {
     this.#news.stop();
     this.#stop.abort();
-    this.#link?.close(new Error('closed by us'));
+    this.#link?.close(new Error('closed by the sender'));
     await this.#running;
   }
 
@@ -128,15 +128,15 @@ export class Sender {
     }
   }
 
-  /** The wait doubles, and is shorter by up to a quarter so that many do not come back at once. */
+  /** The wait doubles each time. It is shortened by up to a quarter so that many senders do not reconnect together. */
   async #pause(why: Error, tries: number): Promise<void> {
     const { retry_ms, retry_ms_max } = this.#times;
-    const [chance = 0] = this.#options.random(1);
+    const [byte = 0] = this.#options.random(1);
     const whole = Math.min(retry_ms * 2 ** Math.min(tries, 30), retry_ms_max);
-    const wait_ms = Math.round(whole * (1 - chance / 1020));
+    const wait_ms = Math.round(whole * (1 - byte / 1020));
     this.#away = true;
     this.#requests.clear();
-    this.#tell({ kind: 'lost', why: why.message, retry_ms: wait_ms });
+    this.#notify({ kind: 'lost', why: why.message, retry_ms: wait_ms });
     this.#news.ring();
     const until = this.#now() + wait_ms;
     while (!this.#news.stopped && this.#now() < until) await this.#news.next(until - this.#now());
@@ -156,8 +156,8 @@ export class Sender {
       onMessage: (message) => this.#take(link, message),
       onSkew: (skew_ms) => this.#skew(skew_ms),
     });
-    // `close` may have come while we dialled.
-    if (this.#news.stopped) link.close(new Error('closed by us'));
+    // `close` may have been called while dialling.
+    if (this.#news.stopped) link.close(new Error('closed by the sender'));
     this.#link = link;
     const welcome = await link.open();
     this.#credits = welcome.credits;
@@ -165,12 +165,12 @@ export class Sender {
     for (const delivery of this.#deliveries) delivery.begin();
     resumed?.asked(this.#now());
     resumed?.answered(welcome.resume_from_seq ?? null);
-    this.#tell({ kind: 'connected' });
+    this.#notify({ kind: 'connected' });
     this.#news.ring();
     return link;
   }
 
-  /** The first handshake has room for one session; the others are asked for one by one. */
+  /** The session that the first handshake resumes; the others are asked for one by one. */
   #resumed(): Delivery | null {
     const open = [...this.#deliveries].filter(
       ({ failure, source }) => failure === null && source.last_seq > 0,
@@ -178,7 +178,7 @@ export class Sender {
     return open.find(({ done }) => !done) ?? open[0] ?? null;
   }
 
-  /** Sends until the connection ends; returns why it did. */
+  /** Sends until the connection ends; returns the reason. */
   async #serve(link: Link): Promise<Error> {
     link.ended.then(() => this.#news.ring());
     while (!link.gone && !this.#news.stopped) {
@@ -198,7 +198,7 @@ export class Sender {
     return link.ended;
   }
 
-  /** Asked for the moment at which nothing was ready: for a later one, something could have become so unnoticed. */
+  /** Uses the time of the last check: with a later time, a session that became ready in between would be missed. */
   #restFrom(looked: number): number | null {
     let next = Infinity;
     for (const delivery of this.#deliveries)
@@ -206,14 +206,14 @@ export class Sender {
     return next === Infinity ? null : Math.max(0, next - this.#now());
   }
 
-  /** One piece of a session; whether anything of it was sent. */
+  /** Sends one piece of a session; returns whether anything was sent. */
   async #sendSome(link: Link, delivery: Delivery): Promise<boolean> {
     const entries = await delivery.source.read(delivery.next, PIECE_BYTES);
     let sent = false;
     for (const { seq, type, text } of entries) {
-      // An answer that came meanwhile may have moved it.
+      // An answer may have changed the position in the meantime.
       if (delivery.failure !== null || seq !== delivery.next || link.gone) break;
-      if (!delivery.mayGo(seq)) break;
+      if (!delivery.maySend(seq)) break;
       const cost = URGENT_TYPES.has(type) ? 0 : 1;
       if (cost > this.#credits) break;
       this.#credits -= cost;
@@ -235,7 +235,7 @@ export class Sender {
     } else if (type === 'handshake_response') this.#requests.answered(message);
     else if (type === 'error') this.#error(message);
     else if (INPUT_TYPES.has(type))
-      // One after the other: a second text must not overtake the first.
+      // In sequence: a second input must not overtake the first.
       this.#inputs = this.#inputs.then(() => this.#input(link, message));
     this.#news.ring();
   }
@@ -263,14 +263,14 @@ export class Sender {
     }
     const session_id = message.session_id ?? null;
     const final = this.#find(session_id)?.error(message, this.#now()) ?? false;
-    this.#tell({ kind: 'refused', session_id, final, error_code, message: why });
+    this.#notify({ kind: 'refused', session_id, final, error_code, message: why });
   }
 
   #giveUp({ error_code, reason }: Refused): void {
     this.#failure = { error_code, message: reason };
     for (const delivery of this.#deliveries) delivery.fail(this.#failure);
     this.#link?.close(new Error(reason));
-    this.#tell({ kind: 'refused', session_id: null, final: true, ...this.#failure });
+    this.#notify({ kind: 'refused', session_id: null, final: true, ...this.#failure });
     this.#news.stop();
   }
 
@@ -280,13 +280,13 @@ export class Sender {
   }
 
   #skew(skew_ms: number): void {
-    const told = Math.abs(skew_ms) > LIMITS.live_skew_ms_max ? skew_ms : 0;
-    if (Math.abs(told - this.#told_skew) < SKEW_STEP_MS) return;
-    this.#told_skew = told;
-    if (told !== 0) this.#tell({ kind: 'skew', skew_ms });
+    const reported = Math.abs(skew_ms) > LIMITS.live_skew_ms_max ? skew_ms : 0;
+    if (Math.abs(reported - this.#reported_skew) < SKEW_STEP_MS) return;
+    this.#reported_skew = reported;
+    if (reported !== 0) this.#notify({ kind: 'skew', skew_ms });
   }
 
-  #tell(notice: Notice): void {
+  #notify(notice: Notice): void {
     this.#options.onNotice?.(notice);
   }
 }

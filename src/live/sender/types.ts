@@ -1,4 +1,4 @@
-/** What a sender is given and reports. */
+/** Options and notices of a sender. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import type { RandomSource } from '../../lib/ids.ts';
@@ -6,7 +6,7 @@ import type { WireMessage } from '../protocol/messages.ts';
 import type { Failure, ResendTimes } from './delivery.ts';
 import type { Hello } from './link.ts';
 
-/** What became of a `user_input`, `interrupt` or `tool_confirmation_response`. */
+/** The result of a `user_input`, `interrupt` or `tool_confirmation_response`. */
 export type InputReply =
   | { taken: true }
   | { taken: false; why: string; state: string; allowed: readonly string[] };
@@ -16,7 +16,7 @@ export type Notice =
   | { kind: 'lost'; why: string; retry_ms: number }
   /** How far the collector's clock is ahead (LP-17); reported again when it changes. */
   | { kind: 'skew'; skew_ms: number }
-  /** `final`: nothing more is tried, for this session or (null) for all. */
+  /** `final`: no further attempts, for this session or (null) for all sessions. */
   | ({ kind: 'refused'; session_id: string | null; final: boolean } & Failure);
 
 export interface SenderTimes extends ResendTimes {
@@ -26,7 +26,7 @@ export interface SenderTimes extends ResendTimes {
 }
 
 export interface SenderOptions {
-  /** The signal says that nobody wants the wire any more. */
+  /** The signal aborts the attempt. */
   dial(signal: AbortSignal): Promise<Duplex>;
   token: string | null;
   client: Hello['client_info'];

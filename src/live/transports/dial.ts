@@ -1,4 +1,4 @@
-/** The way to a collector. Contract: resolves with a wire that carries bytes, or rejects; it waits for nobody for ever. */
+/** Connects to a collector. Contract: resolves with an open byte stream, or rejects; never waits without a timeout. */
 import { lookup } from 'node:dns';
 import { readFileSync } from 'node:fs';
 import { connect, type LookupFunction, type Socket } from 'node:net';
@@ -12,11 +12,11 @@ import { dialPipe } from './pipe.ts';
 import type { Lock } from './private-place.ts';
 
 export interface DialOptions {
-  /** A file with the certificates that vouch for the collector's, beside the system's. */
+  /** A file of CA certificates to trust instead of the system's. */
   ca?: string | null | undefined;
-  /** Gives the attempt up. */
+  /** Aborts the attempt. */
   signal?: AbortSignal | undefined;
-  /** Two of ours would mix on a pipe. */
+  /** Excludes other senders on the same pipe: their lines would mix. */
   lock?: Lock | undefined;
 }
 
@@ -27,9 +27,9 @@ function failed(address: Address, cause: Error): TachoError {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there: is tacho serve running?',
-  ENOENT: 'nobody listens there: is tacho serve running?',
-  ENXIO: 'nobody reads there: is tacho serve running?',
+  ECONNREFUSED: 'no collector is listening: is tacho serve running?',
+  ENOENT: 'no collector is listening: is tacho serve running?',
+  ENXIO: 'no collector is reading: is tacho serve running?',
 };
 
 export function dial(address: Address, options: DialOptions = {}): Promise<Duplex> {
@@ -47,7 +47,7 @@ export function dial(address: Address, options: DialOptions = {}): Promise<Duple
   }
 }
 
-/** A name may resolve to anything: whatever is not this machine is refused before it is dialled. */
+/** A name may resolve to any address: other machines are refused before they are dialled. */
 const onlyLoopback: LookupFunction = (host, options, done) =>
   lookup(host, { ...options, all: true }, (error, found) => {
     const [first] = found ?? [];
@@ -67,7 +67,7 @@ function overTcp(address: Address & { kind: 'tcp' }, { ca }: DialOptions): Socke
     host,
     port,
     ...(ca ? { ca: certificates(ca) } : {}),
-    // A name only: an address in its place is refused by TLS.
+    // Only for names: TLS refuses an IP address here.
     ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
   });
   return socket.setNoDelay(true);
@@ -91,7 +91,7 @@ async function connected(
   return new Promise((resolve, reject) => {
     const late = new Error(`no answer in ${LIVE_LIMITS.dial_ms / 1000} s`);
     const timer = setTimeout(() => socket.destroy(late), LIVE_LIMITS.dial_ms);
-    const giveUp = () => socket.destroy(new Error('given up'));
+    const giveUp = () => socket.destroy(new Error('aborted'));
     signal?.addEventListener('abort', giveUp, { once: true });
     const settle = () => {
       clearTimeout(timer);

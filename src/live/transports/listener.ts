@@ -1,46 +1,46 @@
-/** What the server sides of the transports have in common: they carry bytes and know no message. */
+/** The common part of all server transports: they carry bytes and do not know messages. */
 import type { Server, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Address } from '../protocol/address.ts';
 
-/** Bytes in both directions, whatever carries them. */
+/** A byte stream in both directions on any transport. */
 export interface Wire {
   stream: Duplex;
-  /** For people: `unix`, `tcp 127.0.0.1:5000`. */
+  /** For display: `unix`, `tcp 127.0.0.1:5000`. */
   peer: string;
-  /** Only this user can reach it: no token is asked for. */
+  /** Only this user can reach it: no token is required. */
   private: boolean;
-  /** How long bytes may have waited before it was opened, as at a slow start; 0 where they cannot. */
+  /** How long bytes may have waited before it was opened, as at a slow start; 0 when they cannot wait. */
   waited_ms: number;
 }
 
 export type Accept = (wire: Wire) => void;
 
 export interface Listener {
-  /** With the port that was really taken. */
+  /** With the actual port. */
   address: Address;
-  /** Takes nothing new; those that are connected stay. */
+  /** Accepts no new connections; existing ones stay open. */
   close(): Promise<void>;
-  /** Resolves when nothing more can come, where that can be: the end of stdin. */
+  /** Resolves when no further input is possible, as at the end of stdin. */
   ended: Promise<void>;
 }
 
 export const NEVER: Promise<void> = new Promise(() => {});
 
-/** Peers may end their side and still read what they are answered. */
+/** Peers may end their side and still read answers. */
 export const SERVER_OPTIONS = { allowHalfOpen: true, noDelay: true, keepAlive: true } as const;
 
-/** Peers that all come back at once after a restart; the system may allow fewer. */
+/** Enough for all peers to reconnect together after a restart; the system may allow fewer. */
 const BACKLOG = 2_048;
 
-/** `sockets_max`: more than the collector takes, so that it can still say why; beyond it the system hangs up. */
+/** `sockets_max`: more than the collector accepts, so that it can still send the reason of a refusal. */
 export function listening(server: Server, sockets_max: number, where: object): Promise<void> {
   server.maxConnections = sockets_max;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ backlog: BACKLOG, ...where }, () => {
       server.off('error', reject);
-      // A connection that could not be taken, as for want of descriptors, is its peer's to try again.
+      // When a connection cannot be accepted, for example without free descriptors, the peer retries.
       server.on('error', () => {});
       resolve();
     });
@@ -50,7 +50,7 @@ export function listening(server: Server, sockets_max: number, where: object): P
 export function listenerOf(server: Server, address: Address): Listener {
   return {
     address,
-    // `Server.close` waits for all connections; nothing new is taken from the call on.
+    // `Server.close` waits for all connections, but accepts no new ones from the call on.
     async close() {
       server.close();
     },

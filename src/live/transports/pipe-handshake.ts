@@ -1,11 +1,11 @@
-/** Where a handshake begins in a line of a pipe: a writer that was killed may have left a torn line before it. */
+/** Finds the handshake in a line of a pipe: a killed writer may have left a torn line before it. */
 
 const WORD = Buffer.from('"handshake_request"');
 const BRACE = 0x7b;
-/** A handshake nests two objects; more braces than this before the word are no beginning of one. */
+/** Braces to try before the word: a handshake nests only two objects. */
 const TRIES_MAX = 16;
 
-/** Offset of a whole handshake at the end of the line; null when there is none. */
+/** Offset of a complete handshake at the end of the line; null when there is none. */
 export function cutBeforeHandshake(line: Buffer): number | null {
   const word = line.indexOf(WORD);
   if (word < 0) return null;

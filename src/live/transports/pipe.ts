@@ -1,7 +1,7 @@
 /**
  * A pair of named pipes, both ends: peers write `PATH.in` and read `PATH.out`, one peer at a time.
- * A pipe has no connections, so a handshake begins one: what was queued for the peer before, and what it left unread, is
- * dropped. Contract: both are opened for reading and writing and never block, so that peers may come and go.
+ * A pipe has no connections, so a handshake begins one: data queued for the previous peer, or left unread by it, is
+ * dropped. Contract: both are opened for reading and writing and never block, so that peers may connect and leave.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, closeSync, constants, fstatSync, openSync, readSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { LIMITS } from '../../lib/limits.ts';
 import { createLines } from '../../lib/lines.ts';
 import { type Accept, type Listener, NEVER } from './listener.ts';
 import { cutBeforeHandshake } from './pipe-handshake.ts';
-import { type Lock, privateFolder, standing, unusable } from './private-place.ts';
+import { fileAt, type Lock, privateFolder, unusable } from './private-place.ts';
 
 const LF = Buffer.from('\n');
 
@@ -21,7 +21,7 @@ export function listenPipe(path: string, accept: Accept): Listener {
   const paths = { in: `${path}.in`, out: `${path}.out` };
   for (const one of Object.values(paths)) makePipe(one);
   const input = new Socket({ fd: openPipe(paths.in), readable: true, writable: false });
-  // Readers see an end only when nobody holds the pipe: not between two peers.
+  // Held open so that readers see no end of file between two peers.
   const held = openPipe(paths.out);
   let peer: Duplex | null = null;
 
@@ -32,7 +32,7 @@ export function listenPipe(path: string, accept: Accept): Listener {
     return peer;
   }
 
-  /** A line goes to the peer that is there; what is before a handshake is the torn end of another's. */
+  /** Passes a line to the current peer. Bytes before a handshake are the torn line of another peer. */
   function take(line: Buffer): void {
     const cut = cutBeforeHandshake(line);
     const to = cut !== null || peer === null || peer.destroyed ? begin() : peer;
@@ -43,7 +43,7 @@ export function listenPipe(path: string, accept: Accept): Listener {
   const lines = createLines(
     {
       line: (bytes, start, end) => take(bytes.subarray(start, end)),
-      // The collector answers a line that is too long: it gets one that is, without what nobody reads.
+      // The collector answers an oversize line with an error: it gets a line of spaces that is too long.
       oversize: ({ bytes }) =>
         take(Buffer.alloc(Math.min(bytes, LIMITS.live_message_bytes_max + 1), 0x20)),
     },
@@ -63,17 +63,15 @@ export function listenPipe(path: string, accept: Accept): Listener {
 }
 
 function makePipe(path: string): void {
-  const found = standing(path);
+  const found = fileAt(path);
   if (found === null) {
     try {
       execFileSync('mkfifo', ['-m', '600', path], { stdio: ['ignore', 'ignore', 'pipe'] });
     } catch (cause) {
-      throw unusable(`${path}: cannot make a named pipe: ${(cause as Error).message}`, cause);
+      throw unusable(`${path}: cannot create a named pipe: ${(cause as Error).message}`, cause);
     }
   } else if (!found.isFIFO()) {
-    throw unusable(
-      `${path}: something that is no named pipe is there: remove it, or choose another --pipe`,
-    );
+    throw unusable(`${path}: not a named pipe: remove it, or choose another --pipe`);
   } else if (found.uid !== process.getuid?.()) throw unusable(`${path}: belongs to another user`);
 }
 
@@ -81,7 +79,7 @@ function openFifo(path: string, mode: number): number {
   const fd = openSync(path, mode | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   if (fstatSync(fd).isFIFO()) return fd;
   closeSync(fd);
-  throw unusable(`${path}: is no named pipe`);
+  throw unusable(`${path}: not a named pipe`);
 }
 
 function openPipe(path: string): number {
@@ -94,7 +92,7 @@ function openPipe(path: string): number {
   }
 }
 
-/** What is pushed into it comes from `input`, what is written to it goes to the peer. */
+/** Data pushed into it comes from `input`; data written to it is sent to the peer. */
 function peerStream(out_path: string, input: Socket): Duplex {
   const fd = openPipe(out_path);
   drain(fd);
@@ -106,7 +104,7 @@ function peerStream(out_path: string, input: Socket): Duplex {
     final: (done) => void out.end(done),
     destroy(error, done) {
       out.destroy();
-      // Whoever comes next must be heard.
+      // Keeps reading for the next peer.
       input.resume();
       done(error);
     },
@@ -116,12 +114,12 @@ function peerStream(out_path: string, input: Socket): Duplex {
 }
 
 /**
- * The client's side: writes PATH.in, reads PATH.out. Without blocking: a FIFO that nobody serves would hold a thread of
- * the pool for ever.
+ * The client's side: writes PATH.in, reads PATH.out. Non-blocking: a FIFO without a server would hold a thread of the
+ * pool forever.
  */
 export function dialPipe(path: string, lock: Lock = () => () => {}): Duplex {
   const release = lock(`${path}.lock`);
-  if (release === null) throw new Error('another tacho sends there');
+  if (release === null) throw new Error('another tacho process is sending there');
   const open: number[] = [];
   try {
     open.push(openFifo(`${path}.in`, constants.O_WRONLY));
@@ -144,12 +142,12 @@ export function dialPipe(path: string, lock: Lock = () => () => {}): Duplex {
   }
 }
 
-/** What a peer before this one did not read is dropped. */
+/** Drops data that a previous peer did not read. */
 function drain(fd: number): void {
   const bytes = Buffer.allocUnsafe(64 * 1024);
   try {
     while (readSync(fd, bytes, 0, bytes.length, null) > 0);
   } catch {
-    // EAGAIN: it is empty.
+    // EAGAIN: the pipe is empty.
   }
 }

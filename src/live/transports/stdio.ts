@@ -3,7 +3,7 @@ import { Duplex, type Readable } from 'node:stream';
 import type { FdWriter } from '../../lib/fd-writer.ts';
 import type { Accept, Listener } from './listener.ts';
 
-/** `out` writes without blocking the event loop, as Node's own stdout does on a full pipe. */
+/** `out` does not block the event loop; Node's own stdout does on a full pipe. */
 export function listenStdio(input: Readable, out: FdWriter, accept: Accept): Listener {
   let closed = false;
   const stream = new Duplex({
@@ -22,14 +22,14 @@ export function listenStdio(input: Readable, out: FdWriter, accept: Accept): Lis
   input.on('error', (error) => stream.destroy(error));
   const ended = new Promise<void>((resolve) => stream.on('close', () => resolve()));
   stream.on('error', () => {});
-  // Whoever started this process may have written before it ran.
+  // The parent process may have written before this one ran.
   const waited_ms = process.uptime() * 1000;
   accept({ stream, peer: 'stdio', private: true, waited_ms });
   return {
     address: { kind: 'stdio' },
     async close() {
       closed = true;
-      // An open stdin would keep the process.
+      // An open stdin would keep the process alive.
       input.destroy();
     },
     ended,

@@ -1,4 +1,4 @@
-/** TCP, with TLS where its files are given. Which addresses may go without is for the caller to say. */
+/** TCP, with TLS when its files are given. The caller decides which addresses may be used without TLS. */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { TachoError } from '../../lib/errors.ts';
@@ -19,7 +19,7 @@ export interface TcpOptions {
   /** PEM texts. */
   tls: { cert: string; key: string } | null;
   sockets_max: number;
-  /** Sockets that have not finished TLS. */
+  /** Sockets with an unfinished TLS handshake. */
   unfinished_max: number;
 }
 
@@ -38,7 +38,7 @@ export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Li
   return listenerOf(server, { kind: 'tcp', host, port: taken, tls: options.tls !== null });
 }
 
-/** Sockets that do not finish TLS are not among the collector's connections: where there are too many, the oldest is closed. */
+/** Limits sockets with an unfinished TLS handshake, which the collector does not count: the oldest one is closed. */
 function dropUnfinished(server: Server, unfinished_max: number): void {
   const unfinished = new Map<string, Socket>();
   const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;

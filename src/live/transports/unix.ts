@@ -1,6 +1,6 @@
 /**
- * A unix socket of mode 0600 in a folder of mode 0700. One that a dead collector left is taken over, one that somebody
- * listens on is not, and anything else in its place is refused (LP-13).
+ * A unix socket of mode 0600 in a folder of mode 0700. A stale socket of a dead collector is replaced. A socket in use,
+ * or any other file in its place, is refused (LP-13).
  */
 
 import { chmodSync, type Stats, unlinkSync } from 'node:fs';
@@ -14,15 +14,15 @@ import {
   SERVER_OPTIONS,
   wireOf,
 } from './listener.ts';
-import { type Lock, privateFolder, standing, unusable } from './private-place.ts';
+import { fileAt, type Lock, privateFolder, unusable } from './private-place.ts';
 
-/** A named pipe of Windows (`\\.\pipe\name`) is no file; not tried on Windows. */
+/** A named pipe of Windows (`\\.\pipe\name`) is not a file. Not tested on Windows. */
 const isWindowsPipe = (path: string) =>
   process.platform === 'win32' && path.startsWith('\\\\.\\pipe\\');
 
 export interface UnixOptions {
   path: string;
-  /** Of those that find the same stale socket one takes it over. */
+  /** Only one of several processes may replace a stale socket. */
   lock: Lock;
   sockets_max: number;
 }
@@ -34,7 +34,7 @@ export async function listenUnix(options: UnixOptions, accept: Accept): Promise<
   const release = lock(`${path}.lock`);
   if (release === null) throw inUse(path);
   try {
-    const found = standing(path);
+    const found = fileAt(path);
     if (found !== null) await takeOver(path, found);
     return await listenAt(options, accept);
   } finally {
@@ -57,20 +57,18 @@ async function listenAt({ path, sockets_max }: UnixOptions, accept: Accept): Pro
 }
 
 const inUse = (path: string) =>
-  unusable(`${path}: a collector listens there already: use it, or choose another --socket`);
+  unusable(`${path}: a collector is already listening there: use it, or choose another --socket`);
 
 async function takeOver(path: string, found: Stats): Promise<void> {
   if (!found.isSocket())
-    throw unusable(
-      `${path}: something that is no socket is there: remove it, or choose another --socket`,
-    );
+    throw unusable(`${path}: not a socket: remove it, or choose another --socket`);
   const error = await probe(path);
   if (error === null) throw inUse(path);
   if (error.code === 'ECONNREFUSED') unlinkSync(path);
   else if (error.code !== 'ENOENT') throw unusable(`${path}: ${error.message}`);
 }
 
-/** Null: somebody listens. */
+/** Null when a process is listening. */
 function probe(path: string): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
     const socket = connect({ path });
