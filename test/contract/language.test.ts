@@ -13,7 +13,6 @@ const PENDING: readonly string[] = [
   'docs/reference/',
   'src/app/',
   'src/cli/',
-  'src/projections/',
   'test/chaos-proxy.ts',
   'test/contract/',
   'test/crash/',
