@@ -10,9 +10,6 @@ const root = join(import.meta.dirname, '../..');
 const PENDING: readonly string[] = [
   'bench/',
   'docs/guide/',
-  'docs/reference/',
-  'src/app/',
-  'src/cli/',
   'test/chaos-proxy.ts',
   'test/contract/',
   'test/crash/',
