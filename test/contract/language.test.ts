@@ -10,7 +10,6 @@ const root = join(import.meta.dirname, '../..');
 const PENDING: readonly string[] = [
   'bench/',
   'docs/guide/',
-  'src/projections/',
   'test/chaos-proxy.ts',
   'test/contract/',
   'test/crash/',

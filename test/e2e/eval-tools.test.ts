@@ -45,11 +45,11 @@ describe('code-grader', () => {
     ['crash', /^the grader ended with exit code 1: .*the grader is ill/],
     ['killed', 'the grader was ended by SIGKILL'],
     ['flood', 'the grader printed more than 1048576 bytes'],
-    ['say:garbage', 'the grader printed no JSON: "garbage"'],
+    ['say:garbage', 'the grader did not print JSON: "garbage"'],
     ['say:', 'the grader printed nothing'],
     ['say:{"score": 3}', 'the grader gave no score from 0 to 1: "{\\"score\\":3}"'],
     ['say:{"score": null, "assertions": []}', /^the grader gave no score/],
-    ['say:[]', 'the grader answered with JSON that is no map'],
+    ['say:[]', 'the grader answered with JSON that is not a map'],
   ];
   verifies(
     'EV-7',

@@ -71,7 +71,7 @@ describe('file', () => {
     [
       { path: 'made.bin', contains: 'x' },
       'fail',
-      'made.bin is no readable text file: {"contains":"x"}',
+      'made.bin is not a readable text file: {"contains":"x"}',
     ],
     [
       { path: 'none.txt', contains: 'x' },
