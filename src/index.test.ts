@@ -109,7 +109,7 @@ test('a loop that is left stops the reading, unless the outcome was asked for', 
   const left = convert({ agent: 'demo', input: endless() });
   for await (const _ of left) break;
   while (!closed) await new Promise((done) => setTimeout(done, 1));
-  await expect(left.outcome).rejects.toThrow('ask for `outcome` before you leave it');
+  await expect(left.outcome).rejects.toThrow('request `outcome` before you leave it');
   const asked = convert({ agent: 'demo', input: RECORDING });
   const { outcome } = asked;
   for await (const _ of asked) break;

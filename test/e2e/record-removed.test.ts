@@ -64,7 +64,7 @@ for (const [what, does] of Object.entries(REMOVALS))
     expect(finished(result)).toMatchObject({ ok: false, exit_reason: 'capture_error' });
     expect(result.stderr).not.toMatch(/is recorded|^ +at /m);
     expect(finished(result).error).toMatch(
-      /was removed or replaced|was replaced during|was cut|was changed|could not be recorded/,
+      /was removed or replaced|was replaced during|was truncated|was changed|could not be recorded/,
     );
     expect((await listed()).filter(({ success }) => success)).toEqual([]);
   });

@@ -204,7 +204,7 @@ test('without a policy gc says what to give it, and wrong ones are told with the
   const none = await tacho(['runs', 'gc']);
   expect([none.code, none.stderr]).toEqual([
     2,
-    'error: no policy: give --max-age, --max-runs or --max-size, or write retention: into tacho.yaml\n',
+    'error: no policy: give --max-age, --max-runs or --max-size, or add retention: to tacho.yaml\n',
   ]);
   const flag = await tacho(['runs', 'gc', '--max-age', 'soon']);
   expect([flag.code, flag.stderr]).toEqual([2, expect.stringContaining('must be a time like 12h')]);

@@ -111,7 +111,7 @@ describe('file', () => {
     expect(placeOfRecord(join(top, 'gone'), null).refusal).toMatch(
       /^the folder of the run is missing/,
     );
-    expect(placeOfRecord(null, null).refusal).toMatch(/^the record does not say/);
+    expect(placeOfRecord(null, null).refusal).toMatch(/^the record does not name/);
     expect(placeOfRecord(process.cwd(), null).folder).toBe(process.cwd());
   });
 });

@@ -45,5 +45,5 @@ verifies('ST-3', 'an attempt that cannot be recorded is not started', () => {
   const spool = newSpool();
   // A link is not followed.
   symlinkSync('x', join(spool.path, 'attempts'));
-  expect(attemptAllowed(spool, LATER)).toMatch(/the attempt cannot be noted/);
+  expect(attemptAllowed(spool, LATER)).toMatch(/the attempt cannot be recorded/);
 });
