@@ -12,7 +12,7 @@ export type Figures = Pick<
 export interface Compared {
   id: string;
   eval: string;
-  /** Null: not in this one. */
+  /** Null when the test is not in this eval. */
   a: Figures | null;
   b: Figures | null;
   changes: Change[];
@@ -24,7 +24,7 @@ export interface Comparison {
   regression: boolean;
 }
 
-/** A cost or time must move by this share to be reported: runs of the same thing differ. */
+/** Minimum relative change of cost or time that is reported: equal runs differ, too. */
 const NOISE = 0.1;
 const EPSILON = 1e-9;
 

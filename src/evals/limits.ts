@@ -1,11 +1,11 @@
-/** Bounds of evals, each with its reason. */
+/** Limits of evals, each with its reason. */
 export const EVAL_LIMITS = {
-  /** Expected steps times calls that a trajectory compares: 16 MB, and some 50 ms. */
+  /** Expected steps times calls that a trajectory compares: 16 MB and about 50 ms. */
   trajectory_cells_max: 4_000_000,
-  /** Facts that one verdict carries; more say nothing more. */
+  /** Facts in one verdict: more would not add information. */
   evidence_max: 200,
-  /** Time of a code grader or of a judging model, where the eval file gives none. */
+  /** Default time limit of a code grader or of a judging model. */
   grader_ms_default: 60_000,
-  /** The part of a run that a judging model is shown. */
+  /** Characters of a run that a judging model receives. */
   judged_chars_max: 60_000,
 } as const;

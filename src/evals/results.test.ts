@@ -58,16 +58,16 @@ describe('repeats', () => {
     }
   });
 
-  test('a test of which a run is missing has not passed', () => {
+  test('a test with a missing run has not passed', () => {
     const [one] = summarise(repeats('pass_all', [1, 1]).slice(0, 1));
-    expect([one?.verdict, one?.error]).toEqual(['fail', 'not every run of it was made']);
+    expect([one?.verdict, one?.error]).toEqual(['fail', 'some runs of the test are missing']);
   });
 
   test('a later row replaces an earlier one of the same key', () => {
     expect(summarise([row('a', 0), row('a', 1)]).map(({ verdict }) => verdict)).toEqual(['pass']);
   });
 
-  test('each transcript is a case of its own', () => {
+  test('each transcript is a separate case', () => {
     const rows = [1, 2].map((line) => row('a', 1, { transcript: 't', transcript_line: line }));
     expect(summarise(rows)).toHaveLength(2);
   });

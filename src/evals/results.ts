@@ -6,7 +6,7 @@ export const RESULT_SCHEMA = 'tacho.eval_result.v1';
 
 export interface EvalRow {
   schema_version: typeof RESULT_SCHEMA;
-  /** The same for the same test, run and place: a stored row need not be made again. */
+  /** Equal for the same test, run and position: a stored row is reused. */
   key: string;
   eval: string;
   line: number;
@@ -16,7 +16,7 @@ export interface EvalRow {
   repeat: number;
   repeats: number;
   strategy: Repeat['strategy'];
-  /** File and line it was read from; null: it was run for this. */
+  /** File and line it was read from; null when it was run for this eval. */
   transcript: string | null;
   transcript_line: number | null;
   run_id: string | null;
@@ -38,15 +38,15 @@ export interface EvalRow {
 type TestFields = 'id' | 'eval' | 'line' | 'target' | 'transcript' | 'transcript_line';
 type ResultFields = 'verdict' | 'score' | 'duration_ms' | 'cost_usd' | 'tokens';
 
-/** `assertions`, `error` and the place are those of the first run that failed, else of the last. */
+/** `assertions`, `error` and the position are those of the first failed run, else of the last run. */
 export interface TestSummary
   extends Pick<EvalRow, TestFields | ResultFields | 'assertions' | 'error' | 'threshold'> {
-  /** Share of the runs that passed. */
+  /** Share of passed runs. */
   pass_rate: number;
   runs: Pick<EvalRow, 'run_id' | 'verdict' | 'score'>[];
 }
 
-/** Sum of the known figures; null: not known of any run. `unknown`: of how many runs it is not known. */
+/** Sum of the known figures; null when no run has one. `unknown`: the number of runs without one. */
 export interface EvalTotal {
   sum: number | null;
   unknown: number;
@@ -86,7 +86,7 @@ function summaryOf(rows: readonly EvalRow[]): TestSummary {
   const { id, eval: file, line, target } = first;
   const shown = rows.find(({ verdict }) => verdict === 'fail') ?? (rows.at(-1) as EvalRow);
   const pass_rate = rows.filter(({ verdict }) => verdict === 'pass').length / rows.length;
-  // A test of which runs are missing has not passed.
+  // A test with missing runs has not passed.
   const whole = first.transcript !== null || rows.length >= first.repeats;
   const passed = whole && PASSES[first.strategy](rows, pass_rate);
   return {
@@ -99,20 +99,20 @@ function summaryOf(rows: readonly EvalRow[]): TestSummary {
     runs: rows.map(({ run_id, verdict, score }) => ({ run_id, verdict, score })),
     threshold: first.threshold,
     assertions: shown.assertions,
-    error: whole ? shown.error : (shown.error ?? 'not every run of it was made'),
+    error: whole ? shown.error : (shown.error ?? 'some runs of the test are missing'),
     duration_ms: mean(rows.map((row) => row.duration_ms)),
     cost_usd: mean(rows.map((row) => row.cost_usd)),
     tokens: mean(rows.map((row) => row.tokens)),
   };
 }
 
-/** Rows of one test that are repeats of each other; a transcript is a case of its own. */
+/** Rows of one test that are repeats of each other; each transcript is a separate case. */
 const groupOf = ({ eval: file, id, target, transcript, transcript_line, run_id }: EvalRow) =>
   JSON.stringify(
     transcript === null ? [file, id, target] : [file, id, transcript, transcript_line, run_id],
   );
 
-/** In the order in which the tests first came. A later row replaces an earlier one of the same key. */
+/** In the order of first appearance of the tests. A later row replaces an earlier one with the same key. */
 export function summarise(rows: readonly EvalRow[]): TestSummary[] {
   const latest = new Map(rows.map((row) => [row.key, row]));
   const groups = Map.groupBy(latest.values(), groupOf);

@@ -26,7 +26,7 @@ export interface TestGrade {
 const EPSILON = 1e-9;
 export const reaches = (score: number, least: number) => score >= least - EPSILON;
 
-/** For a transcript alone: its paths can be compared, its folder is not looked at. */
+/** For a transcript without its run: paths can be compared, but the folder is not accessible. */
 function unknownPlace({ source }: Transcript): RunPlace {
   const root = baseOf(source.cwd);
   const refusal = 'the folder of the run is not known';
@@ -82,7 +82,7 @@ async function gradeAssertion(
   };
 }
 
-/** A fault of one grader is its own verdict and touches no other. */
+/** An exception in one grader becomes its verdict and does not affect others. */
 async function gradeSafely(assertion: Assertion, context: GradeContext): Promise<Grade> {
   try {
     const kind = own(GRADERS, assertion.type);

@@ -8,9 +8,9 @@ export type Verdict = 'pass' | 'fail';
 /** One fact behind a verdict. */
 export interface Evidence {
   text: string;
-  /** Whether it speaks for the assertion. */
+  /** Whether it supports the assertion. */
   passed: boolean;
-  /** The call that shows it; null: no single call does. */
+  /** The call that shows it; null if no single call does. */
   call_id: string | null;
 }
 
@@ -19,9 +19,9 @@ export interface Grade {
   score: number;
   reason: string;
   evidence: Evidence[];
-  /** The grader could not judge: never a pass, also not when negated. */
+  /** The grader could not judge: never a pass, even when negated. */
   broken?: true;
-  /** Of the members, where there are any. */
+  /** Grades of the members, if there are any. */
   assertions?: AssertionResult[];
 }
 
@@ -33,16 +33,16 @@ export interface AssertionResult extends Grade {
   required: boolean;
 }
 
-/** Of an assertion, what belongs to its type. */
+/** The type-specific part of an assertion. */
 export type Options = Readonly<Record<string, unknown>>;
 
 export interface Assertion {
   type: string;
   name: string;
   weight: number;
-  /** The score below which the whole test fails; null: it only counts. */
+  /** The score below which the whole test fails; null when the assertion only counts towards the score. */
   required: number | null;
-  /** The score from which the assertion passes. */
+  /** The minimum score of a passed assertion. */
   min_score: number;
   negate: boolean;
   options: Options;
@@ -72,10 +72,10 @@ export interface EvalTest {
   assertions: readonly Assertion[];
   threshold: number;
   repeat: Repeat;
-  /** Named by the file; a flag goes before. */
+  /** From the file; a flag takes precedence. */
   target: string | null;
   timeout_ms: number | null;
-  /** A folder of which each run gets a copy to work in; null: runs work in the folder of their target. */
+  /** A folder that is copied for each run; null when runs work in the folder of their target. */
   workspace: string | null;
 }
 
@@ -83,12 +83,12 @@ export interface EvalFile {
   path: string;
   name: string;
   tests: readonly EvalTest[];
-  /** Fields that are known and have no effect here. */
+  /** Known fields that have no effect in tacho. */
   notes: readonly string[];
 }
 
 export interface CommandResult {
-  /** Why it gave no answer; null: it ended by itself. */
+  /** Why it gave no answer; null when it ended normally. */
   failure: string | null;
   code: number | null;
   stdout: string;
@@ -111,7 +111,7 @@ export interface ModelRequest {
 
 /** Effects that graders may have. Nothing here rejects: a failure is part of the result. */
 export interface Tools {
-  /** A value of the run without its secrets: to be asked for before a part of it is shown or sent. */
+  /** Redacts a value of the run. Call it before any part is shown or sent. */
   safe<T>(value: T): T;
   /** One answer per text. `failure`: why there are none, such as a pattern that took too long. */
   matches(
@@ -124,9 +124,9 @@ export interface Tools {
     cwd: string | null;
     timeout_ms: number;
     input: string;
-    /** Variables that the command gets beside the usual ones. */
+    /** Additional environment variables of the command. */
     env: readonly string[];
-    /** Of much output: `refuse` ends the command, `tail` keeps the last part. */
+    /** Handling of too much output: `refuse` ends the command, `tail` keeps the last part. */
     much_output: 'refuse' | 'tail';
   }): Promise<CommandResult>;
   ask(request: ModelRequest): Promise<{ text: string; failure: string | null }>;
@@ -134,23 +134,23 @@ export interface Tools {
 
 /** A file in the folder of a run. */
 export interface FileFacts {
-  /** Why nothing is known of it; null: the rest is known. */
+  /** Why nothing is known about the file; null when the other fields are valid. */
   failure: string | null;
   exists: boolean;
-  /** Whether the run changed, created or deleted it; null: not known. */
+  /** Whether the run changed, created or deleted it; null when unknown. */
   changed: boolean | null;
-  /** Null: it is no readable text file. */
+  /** Null when it is not a readable text file. */
   text: string | null;
 }
 
 /** The folder that a run worked in, as far as graders may use it. */
 export interface RunPlace {
-  /** Its paths, clean, as recorded and without symbolic links; none: not known. */
+  /** Its normalised paths, as recorded and without symbolic links; empty when unknown. */
   roots: readonly string[];
-  /** Where commands may be started; null: nowhere, as `refusal` says. */
+  /** Where commands may run; null for nowhere, with the reason in `refusal`. */
   folder: string | null;
   refusal: string;
-  /** `path` is relative to the folder and stays inside of it. */
+  /** `path` is relative to the folder and inside it. */
   file(path: string): FileFacts;
 }
 
@@ -173,7 +173,7 @@ export const fact = (text: string, passed: boolean, call_id: string | null = nul
 
 export const broken = (reason: string): Grade => ({ score: 0, reason, evidence: [], broken: true });
 
-/** The weighted mean. Without any weight: nothing is asserted, which is no success. */
+/** The weighted mean; 0 without any weight, because nothing is asserted. */
 export function weightedScore(parts: readonly { score: number; weight: number }[]): number {
   const weight = parts.reduce((sum, part) => sum + part.weight, 0);
   if (weight === 0) return 0;

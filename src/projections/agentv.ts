@@ -1,4 +1,4 @@
-/** A transcript → rows of `agentv.transcript.v1`, one per message, as AgentV's `eval --transcript` reads them (TR-5). */
+/** A transcript → rows of `agentv.transcript.v1`, one per message, for AgentV's `eval --transcript` (TR-5). */
 import { isoText } from '../lib/iso-time.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
 import type { CallStatus } from '../model/words.ts';
@@ -6,7 +6,7 @@ import type { TranscriptFacts, TranscriptView } from './transcript.ts';
 
 const ROW_SCHEMA = 'agentv.transcript.v1';
 
-/** AgentV knows no denied call. */
+/** AgentV has no status for denied calls. */
 const STATUS: Record<CallStatus, 'ok' | 'error' | 'unknown'> = {
   ok: 'ok',
   error: 'error',
@@ -16,7 +16,7 @@ const STATUS: Record<CallStatus, 'ok' | 'error' | 'unknown'> = {
   unknown: 'unknown',
 };
 
-/** `test_id`: the eval's test that the rows are matched with; the session or run where none is given. */
+/** `test_id`: the test of the eval that the rows belong to. Default: the session or run. */
 export function* agentvLines(
   view: TranscriptView,
   test_id: string | null,
@@ -92,7 +92,7 @@ function totalsOf(facts: TranscriptFacts): object {
   };
 }
 
-/** Without what is null: other formats leave out what is not known. */
+/** Removes null fields: other formats omit unknown values. */
 export function known<T extends Record<string, unknown>>(fields: T): Partial<T> {
   const entries = Object.entries(fields).filter(([, value]) => value !== null);
   return Object.fromEntries(entries) as Partial<T>;

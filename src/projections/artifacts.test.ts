@@ -35,7 +35,7 @@ describe('the net effect on a file', () => {
 });
 
 describe('calls and work tree', () => {
-  verifies('RO-10', 'are reconciled: one entry a path, the work tree decides', () => {
+  verifies('RO-10', 'are reconciled: one entry per path, and the work tree decides', () => {
     expect(
       brief([
         ['/p/same.txt', 'created'],
@@ -59,7 +59,7 @@ describe('calls and work tree', () => {
     ]);
   });
 
-  test('keep the last size that is known, of files that are still there', () => {
+  test('keep the last known size of files that still exist', () => {
     expect(
       artifactsOf([
         ['a', 'created', 'tool', 3],
@@ -92,7 +92,7 @@ describe('paths', () => {
     ]);
   });
 
-  test('are left alone where the work folder is not known, and may be Windows paths', () => {
+  test('are unchanged if the work folder is unknown, and may be Windows paths', () => {
     expect(brief([['/p/a', 'created']], null)).toEqual(['/p/a created tool']);
     expect(brief([['C:\\w\\src\\a', 'created']], 'C:\\w')).toEqual(['src/a created tool']);
   });
@@ -107,7 +107,7 @@ test('paths beyond the limit are counted', () => {
   expect([fold.list().length, fold.dropped()]).toEqual([10_000, 2]);
 });
 
-test('long paths are bounded together, and what is left out is counted', () => {
+test('the total length of paths is bounded, and omitted ones are counted', () => {
   const fold = createArtifactFold();
   const long = 'x'.repeat(1024 * 1024);
   for (let at = 0; at < 100; at++)

@@ -1,6 +1,6 @@
 /**
- * What a run did to files: one artifact per path with its net effect, reconciled between what the calls say and what
- * the work tree shows (RO-10). Where they differ on the operation, the work tree is right.
+ * The files that a run changed: one artifact per path with its net effect, reconciled between calls and work tree
+ * (RO-10). If they differ on the operation, the work tree decides.
  */
 import { LIMITS } from '../lib/limits.ts';
 import { baseOf, shortestPath } from '../lib/paths.ts';
@@ -10,7 +10,7 @@ import type { FileOperation } from '../model/words.ts';
 
 interface Entry {
   path: string;
-  /** Net effect by the calls; none: created and deleted again; null: no call touched it. */
+  /** Net effect of the calls; `none` for created and deleted again, null when no call touched it. */
   tool: FileOperation | 'none' | null;
   git: FileOperation | null;
   size: number | null;
@@ -22,7 +22,7 @@ export function createArtifactFold() {
   let dropped = 0;
   let room: number = LIMITS.artifacts_chars_max;
   return {
-    /** A folder that paths are shown relative to; the first one is what relative paths start from. */
+    /** A folder that paths are shown relative to. Relative paths are resolved against the first one. */
     base(cwd: string | null): void {
       const base = baseOf(cwd);
       if (base !== null && !bases.includes(base) && bases.length < 4) bases.push(base);
@@ -49,7 +49,7 @@ export function createArtifactFold() {
   };
 }
 
-/** What two changes of one file amount to. */
+/** The net effect of two changes of one file. */
 function netEffect(
   before: FileOperation | 'none' | null,
   operation: FileOperation,

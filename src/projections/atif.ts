@@ -1,6 +1,6 @@
 /**
- * A transcript → Agent Trajectory Interchange Format v1.7 (TR-5), as JSON text in pieces. A sub-agent is a trajectory of
- * its own within that of its caller; the result of the call that started it refers to it.
+ * A transcript → Agent Trajectory Interchange Format v1.7 (TR-5), as JSON text in pieces. A sub-agent is a separate
+ * trajectory within that of its caller; the result of the call that started it refers to it.
  */
 import { isoText } from '../lib/iso-time.ts';
 import { isMap } from '../lib/own.ts';
@@ -18,7 +18,7 @@ export function* atifText(view: TranscriptView): Generator<string, void> {
 
 class Export {
   readonly #view: TranscriptView;
-  /** Indexes of messages, by the call that started the sub-agent they are from. */
+  /** Indexes of messages by the call that started their sub-agent. */
   readonly #threads = new Map<string | null, number[]>([[null, []]]);
   readonly #written = new Set<string>();
 
@@ -55,7 +55,7 @@ class Export {
     yield '}';
   }
 
-  /** Whether this call started a sub-agent that has no place yet; it has one then. */
+  /** Whether this call started a sub-agent that is not placed yet; marks it as placed. */
   #starts(id: string): boolean {
     if (!this.#threads.has(id) || this.#written.has(id)) return false;
     this.#written.add(id);

@@ -1,4 +1,4 @@
-/** `--fail-on`: what makes a run fail that ended well by itself. Pure. */
+/** `--fail-on`: conditions that make a successful run fail. Pure. */
 import { plural } from '../lib/figures.ts';
 import type { Completeness } from '../model/parts.ts';
 import type { CallStatus, FailOn } from '../model/words.ts';
@@ -8,11 +8,11 @@ import type { ReportedCall, RunReport } from './run-report.ts';
 export interface Caught {
   condition: FailOn;
   message: string;
-  /** The calls that are the cause, as far as the report lists them. */
+  /** The calls that meet the condition, as far as the report lists them. */
   calls: ReportedCall[];
 }
 
-/** A call that failed counts, whether a later one succeeded or not. */
+/** A failed call counts even if a later one succeeded. */
 const STATUSES: Readonly<Record<Exclude<FailOn, 'incomplete'>, readonly CallStatus[]>> = {
   denied: ['denied'],
   'failed-call': ['error', 'timeout'],

@@ -15,7 +15,7 @@ verifies('EV-10', 'an annotation is one line that foreign text cannot leave', ()
   );
 });
 
-test('as many annotations as Actions shows, and a word on the rest', () => {
+test('there are as many annotations as Actions shows, and the last one counts the rest', () => {
   const some = (level: 'error' | 'warning', count: number) =>
     Array.from({ length: count }, (_, i) => ({ level, title: 't', message: String(i) }));
   expect(annotationLines(some('error', 10)).split('\n')).toHaveLength(11);
@@ -25,13 +25,13 @@ test('as many annotations as Actions shows, and a word on the rest', () => {
   expect(lines.filter((line) => line.startsWith('::warning'))).toHaveLength(2);
 });
 
-test('foreign text in a summary shows itself', () => {
+test('foreign text in a summary is shown literally', () => {
   expect(markdownText('<img src=x> | **b** @me\n[a](b) &amp; https://x www.x.y \u202e')).toBe(
     '&lt;img src=x&gt; \\| \\*\\*b\\*\\* &#64;me \\[a\\]\\(b\\) &amp;amp; https&#58;//x www&#46;x.y',
   );
 });
 
-verifies('EV-10', 'a summary is Markdown, and no larger than Actions takes', () => {
+verifies('EV-10', 'a summary is Markdown, and no larger than Actions accepts', () => {
   const table = { head: ['a', 'b'], rows: [['1', '2']] };
   expect(summaryMarkdown([{ title: 'T', text: 'Words.', table }])).toBe(
     '## T\n\nWords.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n',
@@ -39,5 +39,5 @@ verifies('EV-10', 'a summary is Markdown, and no larger than Actions takes', () 
   const rows = Array.from({ length: 100_000 }, () => ['ä'.repeat(50), 'b']);
   const long = summaryMarkdown([{ table: { head: ['a', 'b'], rows } }]);
   expect(Buffer.byteLength(long)).toBeLessThanOrEqual(1024 * 1024);
-  expect(long.endsWith('the rest is left out: a summary may have 1 MiB.\n')).toBe(true);
+  expect(long.endsWith('the rest is left out: a summary may have at most 1 MiB.\n')).toBe(true);
 });

@@ -7,7 +7,7 @@ export interface Annotation {
   level: 'error' | 'warning' | 'notice';
   title: string;
   message: string;
-  /** Relative to the repository; null: about the job as a whole. */
+  /** Relative to the repository; null for an annotation of the whole job. */
   file?: string | null;
   line?: number | null;
 }
@@ -17,13 +17,13 @@ const ANNOTATIONS_SHOWN_MAX = 10;
 /** Actions refuses a summary over 1 MiB. */
 const SUMMARY_BYTES_MAX = 1024 * 1024;
 
-/** The log shows annotations as well: on a terminal, they are text like any other. */
+/** The log shows annotations as plain text, too. */
 const escapeData = (text: string) =>
   forActions(forTerminal(text)).replaceAll('%', '%25').replaceAll('\n', '%0A');
 const escapeProperty = (text: string) =>
   escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 
-/** One line; foreign text in it cannot begin another command. */
+/** One line: foreign text in it cannot begin another command. */
 export function annotationLine({ level, title, message, file, line }: Annotation): string {
   const properties = Object.entries({ file, line, title })
     .filter(([, value]) => value != null && value !== '')
@@ -31,7 +31,7 @@ export function annotationLine({ level, title, message, file, line }: Annotation
   return `::${level} ${properties.join(',')}::${escapeData(message)}\n`;
 }
 
-/** As many as are shown; where there are more, the last one says so. */
+/** As many as Actions shows; if there are more, the last one reports their number. */
 export function annotationLines(all: readonly Annotation[]): string {
   const levels = ['error', 'warning', 'notice'] as const;
   const kept = levels.flatMap((level): Annotation[] => {
@@ -46,7 +46,7 @@ export function annotationLines(all: readonly Annotation[]): string {
 
 const CONTROLS = lazy(() => /[\p{Cc}\p{Cf}\p{Cs}]/gu);
 
-/** Foreign text as one line of Markdown that shows itself: no markup, no HTML, no link, no mention of anybody. */
+/** Foreign text as one line of literal Markdown: no markup, HTML, links or mentions. */
 export function markdownText(text: string, chars_max = 300): string {
   const line = text.replace(/\s+/g, ' ').replace(CONTROLS(), '').trim();
   const cut = line.length > chars_max ? `${line.slice(0, chars_max)}…` : line;
@@ -78,7 +78,7 @@ function tableText({ head, rows }: SummaryTable): string {
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
-/** The summary as Markdown, cut between lines where it would be refused. */
+/** The summary as Markdown, cut between lines to the size that Actions accepts. */
 export function summaryMarkdown(parts: readonly SummaryPart[]): string {
   const blocks = parts.flatMap(({ title, text, table }) => [
     ...(title === undefined ? [] : [`## ${title}`]),
@@ -87,7 +87,7 @@ export function summaryMarkdown(parts: readonly SummaryPart[]): string {
   ]);
   const whole = `${blocks.join('\n\n')}\n`;
   if (utf8Bytes(whole) <= SUMMARY_BYTES_MAX) return whole;
-  const note = '\n\n… the rest is left out: a summary may have 1 MiB.\n';
+  const note = '\n\n… the rest is left out: a summary may have at most 1 MiB.\n';
   let bytes = utf8Bytes(note);
   const kept: string[] = [];
   for (const line of whole.split('\n')) {

@@ -1,4 +1,4 @@
-/** Pieces of the human text: marks, diffs, the summary. All foreign text is made harmless here. */
+/** Pieces of the human text: marks, diffs, the summary. All foreign text is escaped here. */
 
 import { structuredPatch } from 'diff';
 import { callsText, costText, durationText, plural, tokensText } from '../lib/figures.ts';
@@ -13,7 +13,7 @@ import type { CallStatus } from '../model/words.ts';
 
 type Paint = (text: string) => string;
 
-/** Passed in, so that the projection knows no terminal. */
+/** Passed in, so that the projection is independent of terminals. */
 export interface Colours {
   bold: Paint;
   dim: Paint;
@@ -25,16 +25,16 @@ export interface Colours {
 
 export interface HumanStyle {
   colour: Colours;
-  /** Whether signs beyond ASCII may be used. */
+  /** Whether non-ASCII characters may be used. */
   unicode: boolean;
   /** Columns of a line. */
   width: number;
-  /** Whether messages are wrapped to the width, as on a terminal; in a file or pipe their lines stay whole. */
+  /** Whether messages are wrapped to the width, as on a terminal; not in a file or pipe. */
   wrap?: boolean;
 }
 
 const DIFF_LINES_MAX = 12;
-/** An edit larger than this is not compared: a person would not read the result. */
+/** A larger edit is not compared: nobody would read the result. */
 export const DIFF_CHARS_MAX = 20_000;
 const FILES_NAMED_MAX = 8;
 
@@ -50,7 +50,7 @@ const MARKS: Record<CallStatus, { sign: string; ascii: string; paint: keyof Colo
 /** The plain marks of a list are aligned. */
 const ASCII_COLUMNS = 'denied'.length;
 
-/** The mark of a call or run in front of its name. */
+/** The mark before the name of a call or run. */
 export function markOf(status: CallStatus, { colour, unicode }: HumanStyle): string {
   const { sign, ascii, paint } = own(MARKS, status) ?? MARKS.unknown;
   return unicode
@@ -66,14 +66,14 @@ export function ellipsisOf({ unicode }: { unicode: boolean }): string {
   return unicode ? '…' : '...';
 }
 
-/** Cut to the line, harmless. */
+/** Foreign text, escaped and cut to the line. */
 export function lineOf(text: string, indent: number, style: HumanStyle): string {
   return oneLine(text, roomOf(indent, style), ellipsisOf(style));
 }
 
 const roomOf = (indent: number, { width }: HumanStyle) => Math.max(10, width - indent);
 
-/** Foreign text in lines, wrapped behind an indent; at most `most` of them, the last one with an ellipsis where there are more. */
+/** Foreign text in at most `most` lines, wrapped after an indent; the last one has an ellipsis if there are more. */
 export function wrappedLines(
   text: string,
   indent: number,
@@ -81,7 +81,7 @@ export function wrappedLines(
   most = Number.POSITIVE_INFINITY,
 ): string[] {
   const room = roomOf(indent, style);
-  // Enough for the lines shown, however large the text is.
+  // Enough for the lines shown, for a text of any size.
   const enough = text.slice(0, most === Number.POSITIVE_INFINITY ? text.length : room * most * 4);
   const lines = wrapLines(enough.trim(), room);
   if (lines.length <= most && enough.length === text.length) return lines;
@@ -90,7 +90,7 @@ export function wrappedLines(
   return [...shown, last];
 }
 
-/** Parts of our own in lines, broken between parts where they do not fit. */
+/** Our own parts in lines, broken only between parts. */
 export function flowed(parts: readonly string[], indent: string, style: HumanStyle): string {
   const dot = dotOf(style);
   let text = '';
@@ -104,14 +104,14 @@ export function flowed(parts: readonly string[], indent: string, style: HumanSty
   return `${text}\n`;
 }
 
-/** The text of a message, harmless. */
+/** The escaped text of a message. */
 export function proseOf(text: string, style: HumanStyle): string {
   return style.wrap ? wrapLines(text, style.width).join('\n') : forTerminal(text);
 }
 
-/** The first lines of a text that are not empty, wrapped to the width; where there are more, their number. */
+/** The first non-empty lines of a text, wrapped to the width, and the number of further lines. */
 export function headLines(text: string, most: number, indent: number, style: HumanStyle): string[] {
-  // Enough for the lines shown, however large the output is.
+  // Enough for the lines shown, for an output of any size.
   const lines = text.slice(0, 64 * 1024).split('\n');
   const full = lines
     .filter((line) => line.trim() !== '')
@@ -134,7 +134,7 @@ export function diffLines(diff: string, style: HumanStyle): string[] {
     : shown;
 }
 
-/** The diff of an edit that has a patch, or its old and new text; '' where there is none to show. */
+/** The diff of an edit that has a patch, or old and new text; '' if there is none to show. */
 export function editDiff(input: unknown): string {
   if (input === null || typeof input !== 'object') return '';
   const { old_string: before, new_string: after, ...rest } = input as Record<string, unknown>;
@@ -163,7 +163,7 @@ function patchDiff(patch: string): string {
 
 function paintDiff(line: string, style: HumanStyle): string {
   const body = line.slice(1).replaceAll('\t', '  ');
-  // The text's own indentation is part of a diff, and a line's cut takes it away.
+  // The indentation is part of a diff, but cutting a line would remove it.
   const indent = /^ */.exec(body)?.[0].slice(0, style.width >> 1) ?? '';
   const text = `${line[0] ?? ' '}${indent}${lineOf(body, indent.length + 6, style)}`;
   if (text.startsWith('+')) return style.colour.green(text);
@@ -176,7 +176,7 @@ export interface SummaryFacts {
   files: readonly Artifact[];
 }
 
-/** The figures of the run, then its error whole, the gaps of its record, the files that changed, and how to read it again. */
+/** The figures of the run, its complete error, the gaps of its record, the changed files, and how to show it again. */
 export function summaryText(
   { run_id, data: end }: EventOf<'run_finished'>,
   { failed, denied, files }: SummaryFacts,

@@ -68,7 +68,7 @@ function failingRun(make: MakeEvent): Event[] {
 }
 
 describe('human output', () => {
-  test('shows a status that is no word of the model as unknown', () => {
+  test('shows an unrecognised status as unknown', () => {
     const make = createMaker();
     for (const status of ['constructor', 'toString', 'from_the_future'] as never[])
       expect(print([make('call_requested'), make('call_finished', { status })])).toMatch(/^\? /m);
@@ -107,7 +107,7 @@ describe('human output', () => {
     );
   });
 
-  test('has only ASCII signs, and words for marks, where asked for', () => {
+  test('has only ASCII characters, and words for marks, when requested', () => {
     const text = print(failingRun(createMaker()), { unicode: false });
     expect(text).toMatch(/^[\x20-\x7e\n]*$/);
     expect(text).toContain('\nFAIL   Bash npm test (exit 3, 1.2s)\n');
@@ -141,19 +141,19 @@ describe('human output', () => {
     }
   });
 
-  test('shows the final error whole', () => {
+  test('shows the complete final error', () => {
     const make = createMaker();
     const error = `the agent exited with code 41: ${'Please set a key, or '.repeat(60)}GEMINI_API_KEY`;
     const end = make('run_finished', { ok: false, exit_reason: 'agent_error', error });
     expect(print([end]).replaceAll(/\s+/g, ' ')).toContain(error);
   });
 
-  test('leaves the lines of messages whole where they are not wrapped', () => {
+  test('does not break the lines of messages without wrapping', () => {
     const text = 'one two three '.repeat(20).trim();
     expect(print([createMaker()('message_finished', { text })])).toBe(`${text}\n`);
   });
 
-  test('counts a call by what became known of it after its end', () => {
+  test('counts a call by its status after late updates', () => {
     const make = createMaker();
     const calls = ['c1', 'c2', 'c3'].flatMap((call_id) => [
       make('call_requested', { call_id }),
@@ -174,13 +174,13 @@ describe('human output', () => {
     expect(text).toContain('7.9k tokens (5.3k in, 129 out, 1.5k cache read, 971 cache written)');
   });
 
-  test('paints marks, names and side notes', () => {
+  test('colours marks, names and notes', () => {
     const make = createMaker();
     const text = print([make('call_requested'), make('call_finished')], { colour: TAGGED });
     expect(text).toBe('<green>✓</green> <b>Bash</b> npm test<dim> (12ms)</dim>\n');
   });
 
-  test('shows what an edit changed, by the agent’s diff where there is one', () => {
+  test('shows the change of an edit, by the agent’s diff if there is one', () => {
     const make = createMaker();
     const edit = {
       tool: 'Edit',
@@ -205,7 +205,7 @@ describe('human output', () => {
     expect(print([make('file_changed', { diff })])).toBe('  @@ -1 +1 @@\n  -old\n  +new\n');
   });
 
-  test('shows the patch of an edit, with the files that it names', () => {
+  test('shows the patch of an edit with its files', () => {
     const make = createMaker();
     const input =
       '*** Begin Patch\n*** Update File: src/math.js\n@@\n add(a, b) {\n-  return a - b;\n+  return a + b;\n*** Add File: b.md\n+x\n*** End Patch';
@@ -224,7 +224,7 @@ describe('human output', () => {
     );
   });
 
-  test('says what is not known', () => {
+  test('marks unknown values', () => {
     const make = createMaker();
     const end = make('run_finished', {
       usage: null,
@@ -250,7 +250,7 @@ describe('human output', () => {
     expect(print([make('message_finished'), make('run_finished')])).toMatch(/^Hello\.\n\n✓ ok/);
   });
 
-  test('indents what sub-agents do and shortens what they say', () => {
+  test('indents the actions of sub-agents and shortens their messages', () => {
     const make = createMaker();
     const parent_call_id = 'c0';
     expect(
@@ -279,15 +279,15 @@ describe('streamed text', () => {
     make('message_finished', { text: 'Hello 👩‍👧🚀 \u001b' }),
   ];
 
-  test('is printed as it comes and not again when the message ends', () => {
+  test('is printed as it arrives, and not again when the message ends', () => {
     expect(print(streamed(createMaker()), { stream: true })).toBe('Hello 👩‍👧🚀 \\u{1b}\n');
   });
 
-  test('is printed whole, once, without streaming', () => {
+  test('is printed once, at the end of the message, without streaming', () => {
     expect(print(streamed(createMaker()))).toBe('Hello 👩‍👧🚀 \\u{1b}\n');
   });
 
-  test('leaves its line before anything else is said', () => {
+  test('ends its line before other output', () => {
     const make = createMaker();
     expect(
       print(
@@ -307,7 +307,7 @@ describe('streamed text', () => {
     ).toBe('Wait\n✓ Bash npm test (12ms)\n\n for it\n\nNext.\n\ncut\n\nother\n');
   });
 
-  test('is made whole at the end of the message', () => {
+  test('is completed at the end of the message', () => {
     const make = createMaker();
     const events = [
       make('message_delta', { text: 'All but ' }),
@@ -316,7 +316,7 @@ describe('streamed text', () => {
     expect(print(events, { stream: true })).toBe('All but this.\n');
   });
 
-  test('is the same text however it is cut into pieces', () => {
+  test('is the same text for any division into pieces', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 60 });
     fc.assert(
       fc.property(text, fc.array(fc.nat(60), { maxLength: 8 }), (whole, cuts) => {
@@ -334,7 +334,7 @@ describe('streamed text', () => {
   });
 });
 
-test('no event lets a control character through', () => {
+test('control characters of events are never printed', () => {
   const bad = 'x\u001b]0;t\u0007\u009b2J\u202e\r\u0000y';
   const closed = /^(?:status|exit_reason|decision|grade|role|operation|source|mode)$/;
   const poison = (value: unknown): unknown => {
@@ -356,7 +356,7 @@ test('no event lets a control character through', () => {
   }
 });
 
-test('of open calls with long texts little is kept', () => {
+test('little is kept of open calls with long texts', () => {
   const make = createMaker();
   const kept = keptBytes(() => {
     const human = new HumanProjection({

@@ -1,6 +1,6 @@
 /**
- * Canonical events → text for people, while the run is going.
- * Contract: the returned texts, printed one after another, are the whole output; no foreign control character is in them.
+ * Canonical events → text for people, while the agent runs.
+ * Contract: the returned texts, printed in order, are the complete output and contain no foreign control characters.
  */
 import { callText } from '../lib/call-text.ts';
 import { durationText } from '../lib/figures.ts';
@@ -34,14 +34,14 @@ import { warningOf } from './warnings.ts';
 export type { Colours } from './human-parts.ts';
 
 export interface HumanOptions extends HumanStyle {
-  /** Text as it comes, instead of whole messages. */
+  /** Print text as it arrives, instead of complete messages. */
   stream: boolean;
   /** Paths inside it are shown relative to it. */
   cwd: string | null;
 }
 
 const OUTPUT_LINES_MAX = 6;
-/** Lines of one warning, or of one line of the agent's stderr. The end of the run shows its error whole. */
+/** Lines of one warning, or of one line of the agent's stderr. The end of the run shows the complete error. */
 const WARNING_LINES_MAX = 8;
 /** Silence shorter than this is not announced. */
 const ANNOUNCED_FROM_MS = 5000;
@@ -50,7 +50,7 @@ const SUB_AGENT_INDENT = '  ';
 /** Parts of the output. */
 type Block = 'head' | 'step' | 'thought' | 'text' | 'line' | 'end';
 
-/** The parts that begin with a blank line after a part; a heading is followed by none. */
+/** The parts that begin with a blank line after another part; not after a heading. */
 const BLANK_BEFORE: Readonly<Record<Block, readonly (Block | null)[]>> = {
   head: [],
   step: ['head', 'step', 'thought', 'text', 'line'],
@@ -72,9 +72,9 @@ interface ShownCall {
   about: string;
   indent: string;
   diff: string;
-  /** Why it was refused. */
+  /** The reason of a refusal. */
   reason: string | null;
-  /** Whether a line said that it runs. */
+  /** Whether a line announced it. */
   announced: boolean;
 }
 
@@ -98,7 +98,7 @@ export class HumanProjection {
     this.#artifacts.base(options.cwd);
   }
 
-  /** The text to print for an event; '' where there is none. */
+  /** The text to print for an event; '' if there is none. */
   project(event: Event): string {
     this.#text.push(event);
     this.#counts.push(event);
@@ -114,7 +114,7 @@ export class HumanProjection {
     return text === '' ? '' : this.#stream.endLine() + this.#begin(own(BLOCKS, event.kind)) + text;
   }
 
-  /** A blank line where the part needs one. */
+  /** A blank line if the part needs one. */
   #begin(block: Block = 'line'): string {
     const blank = BLANK_BEFORE[block].includes(this.#last);
     this.#last = block;
@@ -229,7 +229,7 @@ export class HumanProjection {
     const mark = `${indent}${markOf(data.status, this.#options)} `;
     const tool = this.#line(data.tool, 0);
     const reason = call?.reason ?? null;
-    // A long reason gets lines of its own.
+    // A long reason gets separate lines.
     const below = reason !== null && columns(reason) > this.#options.width / 3;
     const notes = resultNotes(data, below ? null : reason);
     const tail =
@@ -262,7 +262,7 @@ export class HumanProjection {
     this.#artifacts.push(data);
     if (data.diff === null || data.source === 'git') return '';
     if (call === undefined) return data.call_id === null ? this.#diff(data.diff, '  ') : '';
-    // Shown below the call's line, in place of what the input alone would show.
+    // Shown below the call's line, instead of a diff of the input.
     call.diff = headCopy(data.diff, DIFF_CHARS_MAX);
     return '';
   }
@@ -281,7 +281,7 @@ export class HumanProjection {
   #summary(event: EventOf<'run_finished'>): string {
     const { colour } = this.#options;
     const final = event.data.final_output.trim();
-    // Messages have been printed already; only a final text that none showed is printed here.
+    // Messages have been printed already: only a final text that no message showed is printed here.
     const unseen = final !== '' && final !== this.#text.value;
     const text = unseen ? `${proseOf(final, this.#options)}\n\n` : '';
     const hidden = this.#warnings - PROJECTION_LIMITS.outcome_warnings_max;

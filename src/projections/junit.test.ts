@@ -4,7 +4,7 @@ import { type JunitCase, junitXml } from './junit.ts';
 
 const CASE: JunitCase = { name: 'a', classname: 's', duration_ms: 1234, problem: null };
 
-verifies('EV-10', 'JUnit XML counts and places what passed, failed, broke and was left out', () => {
+verifies('EV-10', 'JUnit XML contains and counts passed, failed, broken and skipped cases', () => {
   const failure = { kind: 'failure' as const, message: 'm', text: 't' };
   const cases = [
     CASE,

@@ -1,4 +1,4 @@
-/** JUnit XML, as CI systems read it: suites of cases, each passed, failed, broken or left out. */
+/** JUnit XML for CI systems: suites of cases, each passed, failed, in error or skipped. */
 
 import { forXml } from '../lib/foreign-text.ts';
 import { own } from '../lib/own.ts';
@@ -7,12 +7,12 @@ export interface JunitCase {
   name: string;
   /** The group of the case, as consumers show it. */
   classname: string;
-  /** Null: not known; the attribute is left out then. */
+  /** Null when unknown; the attribute is then omitted. */
   duration_ms: number | null;
-  /** `failure`: it did not hold. `error`: it could not be judged. */
+  /** `failure`: the check failed. `error`: it could not be judged. */
   problem: { kind: 'failure' | 'error'; message: string; text: string } | null;
   skipped?: string | null;
-  /** Further text for people; null: none. */
+  /** Further text for people; null for none. */
   output?: string | null;
 }
 

@@ -7,14 +7,14 @@ import { OpenCalls } from '../model/run-fold.ts';
 import type { CallStatus } from '../model/words.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 
-/** What became known of a call after it was handed over; null: unchanged. */
+/** Late changes of a call after it was passed to `onCall`; null for unchanged fields. */
 export interface CallPatch {
   status: CallStatus | null;
   exit_code: number | null;
 }
 
 export interface OutcomeOptions {
-  /** Takes each call as it ends, with its place in the order of first appearance; `tool_calls` then stays empty. */
+  /** Takes each call as it ends, with its index in the order of first appearance; `tool_calls` then stays empty. */
   onCall?: (call: OutcomeCall, index: number, open: OpenCall) => void;
   /** Whether calls carry `inputs` and `outputs`. */
   keepIo: boolean;
@@ -35,11 +35,11 @@ export interface OpenCall {
 
 export class CallFold {
   readonly patches = new Map<number, CallPatch>();
-  /** Updates of calls that are not known, or not any more. */
+  /** Updates of calls that are unknown or forgotten. */
   missed = 0;
   readonly #options: OutcomeOptions;
   readonly #open = new OpenCalls((event) => this.#requested(event.data));
-  /** Index by call id, so that late updates find their call. Two generations: dropping the older one is forgetting. */
+  /** Index by call id for late updates. The older of two generations is dropped to forget calls. */
   #settled = new Map<string, number>();
   #settledBefore = new Map<string, number>();
   readonly #done: OutcomeCall[] = [];
@@ -48,12 +48,12 @@ export class CallFold {
     this.#options = options;
   }
 
-  /** Calls seen. */
+  /** Number of calls seen. */
   get count(): number {
     return this.#open.count;
   }
 
-  /** Calls beyond those that the list has room for. */
+  /** Calls beyond the limit of the list. */
   get unlisted(): number {
     return this.#options.onCall ? 0 : Math.max(0, this.count - PROJECTION_LIMITS.outcome_calls_max);
   }
@@ -68,7 +68,7 @@ export class CallFold {
     } else if (event.kind === 'call_updated') this.#updated(event.data);
   }
 
-  /** All calls that are listed; those without an end get this status. `onCall` takes them, where it takes the others. */
+  /** All listed calls; calls without an end get this status. With `onCall`, they are passed to it. */
   finish(status: CallStatus): OutcomeCall[] {
     const { onCall, keepIo } = this.#options;
     const list = [...this.#done];
@@ -98,7 +98,7 @@ export class CallFold {
     return { index: this.#open.count, call_id, call, exit_code: null, started_ms: null, reads };
   }
 
-  /** A call that is known by its end only; null: it has ended before. */
+  /** A call that is known only by its end; null when it has already ended. */
   #orphan(data: DataOf<'call_finished'>): OpenCall | null {
     if (this.#indexOf(data.call_id) !== undefined) return null;
     const open = this.#opened(data.call_id, bareCall(data), []);
@@ -122,7 +122,7 @@ export class CallFold {
     this.#settled.set(call_id, index);
     if (onCall !== undefined) onCall(call, index, open);
     else if (index < PROJECTION_LIMITS.outcome_calls_max) this.#done[index] = call;
-    // As long as all are listed, all stay known.
+    // Calls are forgotten only after the list is full.
     if (onCall === undefined && this.unlisted === 0) return;
     if (this.#settled.size >= LIMITS.settled_calls_max / 2) {
       this.#settledBefore = this.#settled;

@@ -88,7 +88,7 @@ test.each([40, 80, 200])('its lines keep to %i columns and the error is whole', 
   }
 });
 
-test('a run without token figures is complete, and the words say what is missing', () => {
+test('a run without token figures is complete, and the text names what is missing', () => {
   const record = (grade: 'complete' | 'partial' | 'unavailable', ...gaps: string[]) =>
     recordText({ grade, gaps, filled: [] });
   expect(record('complete')).toBe('record complete');
@@ -99,7 +99,7 @@ test('a run without token figures is complete, and the words say what is missing
   expect(record('unavailable', 'no_end_record')).toBe('record empty: no end record');
 });
 
-test('every gap has words, and a code of another version keeps its own', () => {
+test('every gap has a description, and an unknown code is shown unchanged', () => {
   for (const code of PROBLEM_CODES) expect(gapText(`${code}:2`)).not.toMatch(/[_:]/);
   expect(gapText('journal_entries_left_out:2')).toBe('2 damaged journal entries left out');
   expect([gapText('from_the_future:3'), gapText('constructor')]).toEqual([
@@ -121,17 +121,17 @@ function shown(options: Partial<ShowOptions> = {}): string {
   return [...transcriptText(view, headOfTranscript(view), { ...SHOW, ...options })].join('');
 }
 
-test('a sub-agent has the name of its task, and no step of its own', () => {
+test('a sub-agent has the name of its task and no step', () => {
   expect(shown()).toContain('\n    sub-agent: find usages\n      I look.\n');
   expect(shown({ from: 2 })).not.toContain('I look.');
 });
 
-test('a transcript that begins later says how many messages come before', () => {
+test('a transcript that starts at a later message shows the number of earlier messages', () => {
   expect(shown({ from: 2 })).toContain('\n(2 earlier messages not shown)\n');
   expect(shown()).not.toContain('earlier message');
 });
 
-test('texts are wrapped on a terminal and stay whole in a pipe', () => {
+test('texts are wrapped on a terminal, but not in a pipe', () => {
   for (const line of shown().split('\n')) expect(columns(line)).toBeLessThanOrEqual(80);
   expect(shown({ wrap: false })).toContain('ein langer Satz '.repeat(20).trim());
 });

@@ -1,4 +1,4 @@
-/** The outcome of a run as text for people: how it ended, what it did, what it cost. Contract: no foreign control character is in it. */
+/** The outcome of a run as text for people. Contract: the text contains no foreign control characters. */
 import { callsText, costText, durationText, plural, tokensText } from '../lib/figures.ts';
 import { localTime } from '../lib/local-time.ts';
 import { evidenceText, recordText, resultText } from '../lib/record-words.ts';
@@ -27,7 +27,7 @@ export interface RunHead {
   completeness: Completeness;
   steps: number;
   calls: number;
-  /** Null: not known, as not all calls are listed. */
+  /** Null when unknown, because not all calls are listed. */
   failed: number | null;
   denied: number | null;
   usage: Usage;
@@ -75,7 +75,7 @@ export function headOfOutcome(outcome: RunOutcome): RunHead {
   };
 }
 
-/** A transcript in a file names no files, labels or warnings. */
+/** A transcript file has no changed files, labels or warnings. */
 export function headOfTranscript({ facts, count, at }: TranscriptView): RunHead {
   const calls = Array.from({ length: count }, (_, index) => at(index).tool_calls).flat();
   return {
@@ -103,7 +103,7 @@ export function headOfTranscript({ facts, count, at }: TranscriptView): RunHead 
   };
 }
 
-/** The warnings that the line about the record does not say already. */
+/** The warnings that the line about the record does not include. */
 function newWarnings({ warnings, completeness }: RunOutcome): string[] {
   const known = new Set(completeness.gaps.map((gap) => `gap: ${gap}`));
   const plain = /^no_end_record\b/;
@@ -118,7 +118,7 @@ const NAME_COLUMNS = 10;
 
 type Row = [name: string, value: string | null, paint?: 'red' | 'yellow'];
 
-/** One line per fact. `prompt`: false where the transcript follows, which begins with it. */
+/** One line per fact. `prompt`: false if the transcript follows, which begins with it. */
 export function headText(head: RunHead, style: HumanStyle, { prompt = true } = {}): string {
   const dot = dotOf(style);
   const joined = (...parts: (string | null)[]) =>

@@ -85,7 +85,7 @@ function wholeRun(): Event[] {
 }
 
 describe('a run', () => {
-  verifies('RO-1', 'that succeeded has the whole outcome', () => {
+  verifies('RO-1', 'that succeeded has the complete outcome', () => {
     expect(outcomeOf(wholeRun())).toEqual(WHOLE);
   });
 
@@ -103,7 +103,7 @@ describe('a run', () => {
     }
   });
 
-  test('that failed says why', () => {
+  test('that failed has a reason', () => {
     const make = createMaker();
     const error = outcomeOf([
       make('run_finished', { ok: false, exit_reason: 'timeout', error: 'late' }),
@@ -115,7 +115,7 @@ describe('a run', () => {
     });
   });
 
-  test('that was never finished keeps what is known and says what is missing', () => {
+  test('that was never finished keeps the known values and names the missing ones', () => {
     const make = createMaker();
     const outcome = outcomeOf([
       make('run_started', { prompt: null, config: null }),
@@ -160,7 +160,7 @@ describe('a run', () => {
     expect(metrics).toMatchObject({ tokens_used: null, cost: null });
   });
 
-  test('whose cumulative figures replace each other counts them once', () => {
+  test('with cumulative figures that replace each other counts them once', () => {
     const make = createMaker();
     const twice = [
       make('usage_reported', { mode: 'total' }),
@@ -188,12 +188,12 @@ describe('calls', () => {
     ]);
   });
 
-  test('carry inputs and outputs only when asked for', () => {
+  test('contain inputs and outputs only when requested', () => {
     const [kept] = outcomeOf(wholeRun(), { keepIo: true }).tool_calls;
     expect(kept).toEqual({ ...CALL, inputs: { command: 'npm test' }, outputs: 'done' });
   });
 
-  test('take what becomes known after their end', () => {
+  test('include updates after their end', () => {
     const make = createMaker();
     const calls = outcomeOf([
       ...wholeRun().slice(0, -1),
@@ -204,7 +204,7 @@ describe('calls', () => {
     expect(calls.warnings).toContain('gap: late updates of calls not known any more: 1');
   });
 
-  test('take an exit code told before their end', () => {
+  test('take an exit code reported before their end', () => {
     const make = createMaker();
     const { tool_calls } = outcomeOf([
       make('call_requested'),
@@ -214,7 +214,7 @@ describe('calls', () => {
     expect(tool_calls).toEqual([{ ...CALL, status: 'error', exit_code: 4 }]);
   });
 
-  test('are handed over as they end, with late changes as patches', () => {
+  test('are passed to onCall as they end, with late changes as patches', () => {
     const make = createMaker();
     const taken: [number, OutcomeCall][] = [];
     const made = fold(
@@ -237,7 +237,7 @@ describe('calls', () => {
     expect([outcome.tool_calls, outcome.metrics.tool_calls_count]).toEqual([[], 2]);
   });
 
-  test('do not pile up when they are handed over', () => {
+  test('do not accumulate when they are passed to onCall', () => {
     const make = createMaker();
     let taken = 0;
     const made = createOutcomeFold({ keepIo: true, onCall: () => (taken += 1) });
@@ -315,7 +315,7 @@ test('skills used are part of the outcome', () => {
   expect(outcomeOf([make('skill_used')]).skills_used).toEqual(['greeting']);
 });
 
-test('the last text of a run without an end is bounded, and what is left out is said', () => {
+test('the last text of a run without an end is bounded, and the omitted part is reported', () => {
   const make = createMaker();
   const text = 'x'.repeat(LIMITS.final_output_chars_max / 2);
   const says = () => make('message_finished', { message_id: 'm1', text });

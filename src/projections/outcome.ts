@@ -37,7 +37,7 @@ export function createOutcomeFold(options: OutcomeOptions) {
       else if (event.kind === 'run_started') artifacts.base(event.data.cwd);
       else if (event.kind === 'session_started') artifacts.base(event.data.cwd);
     },
-    /** The outcome so far. Calls without an end are cancelled in a finished run, else unknown; `onCall` takes them too. */
+    /** The outcome so far. Calls without an end are cancelled in a finished run, else unknown; `onCall` gets them. */
     finish(): RunOutcome {
       const end = run.finished?.data ?? null;
       const { session_id } = run.names;
@@ -72,7 +72,7 @@ export function createOutcomeFold(options: OutcomeOptions) {
   };
 }
 
-/** What only an outcome needs to know of a run. */
+/** Facts of a run that only an outcome needs. */
 interface Facts {
   run_id: string;
   first_ms: number | null;
@@ -123,7 +123,7 @@ function errorDetails(end: DataOf<'run_finished'> | null): RunOutcome['error_det
   return end.error === null ? null : { type: end.exit_reason, message: end.error };
 }
 
-/** Events of a recording without times are all at 0. */
+/** Events of a recording without times have the time 0. */
 export function knownTime(at_ms: number | null): number | null {
   return at_ms !== null && at_ms > 0 ? at_ms : null;
 }
@@ -166,7 +166,7 @@ function metadataOf(run: RunFold, { prompt }: Facts): RunOutcome['metadata'] {
   };
 }
 
-/** A recording says in which folder the agent worked, and not in which repository that is. */
+/** A recording names the folder of the agent, but not its repository. */
 function projectOf({ started, names }: RunFold): Project | null {
   const path = names.cwd;
   return started?.data.project ?? (path === null ? null : { path, remote: null });

@@ -106,21 +106,25 @@ describe('the mapping', () => {
     ]);
   });
 
-  verifies('RE-4', 'sequence starts at 1 and grows by one whatever is ignored between', () => {
-    const make = createMaker();
-    const kinds = fc.array(fc.constantFrom(...EVENT_KINDS), { maxLength: 50 });
-    fc.assert(
-      fc.property(kinds, fc.boolean(), (list, stream) => {
-        const records = projectAll(
-          list.map((kind) => make(kind)),
-          stream,
-        );
-        return records.every((record, index) => record.sequence === index + 1);
-      }),
-    );
-  });
+  verifies(
+    'RE-4',
+    'sequence starts at 1 and grows by one, even if events are ignored in between',
+    () => {
+      const make = createMaker();
+      const kinds = fc.array(fc.constantFrom(...EVENT_KINDS), { maxLength: 50 });
+      fc.assert(
+        fc.property(kinds, fc.boolean(), (list, stream) => {
+          const records = projectAll(
+            list.map((kind) => make(kind)),
+            stream,
+          );
+          return records.every((record, index) => record.sequence === index + 1);
+        }),
+      );
+    },
+  );
 
-  verifies('RE-9', 'what is not known is null and never left out', () => {
+  verifies('RE-9', 'unknown values are null and never omitted', () => {
     const make = createMaker();
     const [detected, done] = projectAll([
       make('call_requested', { input: null }),
@@ -130,7 +134,7 @@ describe('the mapping', () => {
     expect(done?.data).toMatchObject({ content_preview: null, exit_code: null, duration_ms: null });
   });
 
-  test('a time that no date can hold is still a date', () => {
+  test('a time outside the range of dates becomes a valid date', () => {
     const make = createMaker();
     const times = [Number.NaN, -1, 9e15, 1].map((at_ms) => make('run_started', {}, { at_ms }));
     expect(projectAll(times).map((record) => record.ts)).toEqual([
@@ -168,7 +172,7 @@ describe('truncation', () => {
     });
   });
 
-  verifies('RE-10', 'a string of exactly the limit is left whole', () => {
+  verifies('RE-10', 'a string of exactly the limit is not cut', () => {
     expect(finished('x'.repeat(4096)).data).toMatchObject({
       truncated: false,
       original_bytes: null,
@@ -218,7 +222,7 @@ describe('truncation', () => {
     },
   );
 
-  verifies('RE-10', 'any text gives a well-formed preview within the limit', () => {
+  verifies('RE-10', 'the preview of any text is well-formed and within the limit', () => {
     const unit = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(unit, fc.integer({ min: 1, max: 400 }), fc.nat(8), (text, times, pad) => {
@@ -238,7 +242,7 @@ describe('truncation', () => {
 });
 
 describe('serialiseRunEvent', () => {
-  verifies('RE-3', 'a line is ASCII-safe JSON without any control character but its end', () => {
+  verifies('RE-3', 'a line is ASCII-safe JSON without control characters except its end', () => {
     const unit = fc.string({ unit: 'binary', maxLength: 200 });
     fc.assert(
       fc.property(unit, (text) => {
@@ -252,7 +256,7 @@ describe('serialiseRunEvent', () => {
     );
   });
 
-  verifies('RE-3', 'lone surrogates become U+FFFD wherever they stand', () => {
+  verifies('RE-3', 'lone surrogates become U+FFFD everywhere', () => {
     const record = finished('x');
     const bad = { ...record, run_id: 'r\udfff', data: { ...record.data, 'k\ud800': ['\ud83d'] } };
     expect(JSON.parse(serialiseRunEvent(bad))).toEqual({
@@ -264,7 +268,7 @@ describe('serialiseRunEvent', () => {
     expect(JSON.parse(serialiseRunEvent(text))).toEqual(text);
   });
 
-  test('the seven keys stand in their order, whatever order the record has', () => {
+  test('the seven keys are in order, whatever their order in the record', () => {
     const { schema_version, ...rest } = finished('x');
     const line = serialiseRunEvent({ ...rest, schema_version } as RunEvent);
     expect(Object.keys(JSON.parse(line))).toEqual([
@@ -279,7 +283,7 @@ describe('serialiseRunEvent', () => {
   });
 });
 
-verifies('RE-13', 'a failure before the run is one whole run_finished record', () => {
+verifies('RE-13', 'a failure before the run is one complete run_finished record', () => {
   expect(preRunFinished('demo is not installed', 0)).toEqual({
     schema_version: 'openagent.run_event.v1',
     sequence: 1,

@@ -13,12 +13,12 @@ import type { RunEvent, RunEventDataOf } from '../model/run-event.ts';
 import { CONTENT_PREVIEW_MAX_BYTES, RUN_EVENT_SCHEMA } from '../model/words.ts';
 
 type ExternalType = RunEvent['type'];
-/** A record's data before its strings are cut; the cut is what fills `truncated` and `original_bytes`. */
+/** A record's data before its strings are cut; cutting sets `truncated` and `original_bytes`. */
 type Uncut<K extends ExternalType> = Omit<RunEventDataOf<K>, 'truncated' | 'original_bytes'>;
 type Projected = { [K in ExternalType]: { type: K; data: Uncut<K> } }[ExternalType];
 type Table = { [K in Event['kind']]?: (event: EventOf<K>) => Projected };
 
-/** Types whose contract declares `truncated` and `original_bytes`; the others get the keys only when cut. */
+/** Types with `truncated` and `original_bytes` in their contract; other types have these keys only when cut. */
 const DECLARES_CUT: ReadonlySet<ExternalType> = new Set([
   'tool_call_detected',
   'tool_exec_finished',
@@ -26,13 +26,13 @@ const DECLARES_CUT: ReadonlySet<ExternalType> = new Set([
   'model_delta',
 ]);
 
-/** Beyond the declared keys: the program that was started, with the leading arguments that were asked for, where known. */
+/** An additional key: the started program with the requested leading arguments, when known. */
 function commandOf(config: DataOf<'run_started'>['config']): { command?: string[] } {
   const { program, command = [] } = config ?? {};
   return program === undefined ? {} : { command: [program, ...command.slice(1)] };
 }
 
-/** The one mapping from internal kinds to external types; kinds that are not in it are ignored (RE-8). */
+/** The only mapping from internal kinds to external types; other kinds are ignored (RE-8). */
 const TABLE: Table = {
   run_started: ({ data }) => ({
     type: 'run_started',
@@ -103,7 +103,7 @@ const TABLE: Table = {
   }),
 };
 
-/** `project` gives the external record of an event; null where the contract has none. */
+/** `project` returns the external record of an event; null if the contract has none. */
 export function createRunEventProjection(options: { stream: boolean }) {
   let sequence = 0;
   return {
@@ -144,12 +144,12 @@ export function preRunFinished(error: string, at_ms: number): RunEvent {
   return record({ type: 'run_finished', data }, { sequence: 1, at_ms, event });
 }
 
-/** One line of output: the seven keys in order, valid UTF-8. The output stream escapes what JSON itself does not (RE-3). */
+/** One line of output: the seven keys in order, valid UTF-8. The output stream escapes further characters (RE-3). */
 export function serialiseRunEvent(record: RunEvent): string {
   const { schema_version, sequence, ts, run_id, step, type, data } = record;
   const ordered = { schema_version, sequence, ts, run_id, step, type, data };
   let line = JSON.stringify(ordered);
-  // JSON.stringify writes a lone surrogate as an escape, which a reader would turn into a lone surrogate again.
+  // JSON.stringify escapes a lone surrogate, and a reader would turn it into a lone surrogate again.
   if (/\\ud[89a-f]/.test(line)) line = JSON.stringify(mapStrings(ordered, wellFormed));
   return `${line}\n`;
 }

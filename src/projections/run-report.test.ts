@@ -40,7 +40,7 @@ describe('the report of a run', () => {
     make('run_finished'),
   ]);
 
-  test('names the command or path of each call, and why it did not succeed', () => {
+  test('has the command or path of each call, and the reason of a failure', () => {
     const rows = report.calls.map((call) => [callName(call), call.status, call.reason]);
     expect(rows).toEqual([
       ['Bash: node test.js', 'denied', 'requires approval'],
@@ -54,7 +54,7 @@ describe('the report of a run', () => {
     expect(Object.fromEntries(report.counts)).toEqual(counts);
   });
 
-  test('has the warnings that are about no call', () => {
+  test('has the warnings that do not belong to a call', () => {
     expect(report.warnings).toEqual([expect.stringMatching(/^provider retry/)]);
   });
 
@@ -76,7 +76,7 @@ describe('the report of a run', () => {
   });
 });
 
-test('a denied call counts, however many calls came before it', () => {
+test('a denied call counts after any number of calls', () => {
   const make = createMaker();
   const most = PROJECTION_LIMITS.report_calls_max;
   const calls = Array.from({ length: most + 1 }, (_, n) => [
@@ -88,7 +88,7 @@ test('a denied call counts, however many calls came before it', () => {
   expect(caughtBy(['denied'], report, COMPLETE)).toMatchObject([{ message: '1 call was denied' }]);
 });
 
-test('an outcome warns of unseen changes only where commands ran without a git work tree', () => {
+test('an outcome warns of unseen changes only if commands ran without a git work tree', () => {
   const warned = (without_git: boolean, tool: string) => {
     const make = createMaker();
     const config = without_git ? { ...CONFIG, without_git: true as const } : CONFIG;

@@ -1,4 +1,4 @@
-/** Events → the calls of a run, each with its command or path and why it did not succeed, and its warnings: for CI. Pure. */
+/** Events → a report for CI: calls with command or path and the reason of a failure, and warnings. Pure. */
 import { callText } from '../lib/call-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { headCopy } from '../lib/utf8.ts';
@@ -10,12 +10,12 @@ import { warningOf } from './warnings.ts';
 
 export interface ReportedCall {
   tool: string;
-  /** The command, the path, or whatever else says most; '' where nothing does. */
+  /** The command, the path, or the most informative field; '' if there is none. */
   about: string;
   status: CallStatus;
   exit_code: number | null;
   duration_ms: number | null;
-  /** Why it was denied or failed; null: not known, or it succeeded. */
+  /** Why it was denied or failed; null when unknown, or when it succeeded. */
   reason: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface RunReport {
   /** The first calls of the run; `counts` has all of them. */
   calls: ReportedCall[];
   counts: ReadonlyMap<CallStatus, number>;
-  /** Warnings that are about no single call. */
+  /** Warnings that do not belong to a call. */
   warnings: string[];
 }
 
@@ -41,7 +41,7 @@ export class RunReportFold {
     LIMITS.open_calls_max,
   );
   readonly #calls: ReportedCall[] = [];
-  /** Calls that have ended, for late updates; only those that are listed. */
+  /** Listed calls that have ended, for late updates. */
   readonly #ended = new Map<string, ReportedCall>();
   readonly #counts = new Map<CallStatus, number>();
   readonly #warnings: string[] = [];
@@ -70,7 +70,7 @@ export class RunReportFold {
       case 'call_updated':
         this.#updated(event.data);
         return;
-      // The call that it is about is listed.
+      // The warning is about a listed call.
       case 'permission_asked':
         return;
     }

@@ -42,7 +42,7 @@ describe('skillOfPath', () => {
 });
 
 describe('the skills a run used', () => {
-  test('are those of successful Skill calls, reads of SKILL.md and reports, each once, in order', () => {
+  test('come from successful Skill calls, reads of SKILL.md and reports, each once, in order', () => {
     const make = createMaker();
     expect(
       skillsIn([
@@ -55,7 +55,7 @@ describe('the skills a run used', () => {
     ).toEqual(['one', 'two', 'three', 'four']);
   });
 
-  test('are not those of failed, denied or unfinished calls, of other tools or of command text', () => {
+  test('do not come from failed, denied or unfinished calls, other tools or command text', () => {
     const make = createMaker();
     const path = '/p/skills/x/SKILL.md';
     expect(
@@ -72,7 +72,7 @@ describe('the skills a run used', () => {
     ).toEqual([]);
   });
 
-  test('follow what becomes known of a call later', () => {
+  test('follow late updates of a call', () => {
     const make = createMaker();
     const failed = call('c1', { tool: 'Skill', input: { skill: 'late' }, status: 'error' });
     const passed = call('c2', { tool: 'Skill', input: { skill: 'gone' } });
@@ -87,7 +87,7 @@ describe('the skills a run used', () => {
     ).toEqual(['late']);
   });
 
-  test('carry their evidence', () => {
+  test('include their evidence', () => {
     const fold = createSkillFold();
     for (const event of call('c1', { tool: 'Bash', reads: ['skills/a/SKILL.md'] }))
       fold.push(event);
@@ -95,7 +95,7 @@ describe('the skills a run used', () => {
   });
 });
 
-test('uses of skills are bounded in number and length, and what is left out is counted', () => {
+test('uses of skills are bounded in number and length, and omitted ones are counted', () => {
   const make = createMaker();
   const fold = createSkillFold();
   const long = 'x'.repeat(1024 * 1024);

@@ -1,6 +1,6 @@
 /**
- * Which skills a run used (EV-2): a successful Skill call, a successful read of a skill's own SKILL.md, or the agent's
- * own report. Listings, failed or denied calls and text in outputs are not uses.
+ * The skills that a run used (EV-2): a successful Skill call, a successful read of a skill's SKILL.md, or a report of
+ * the agent. Listings, failed or denied calls and text in outputs are not uses.
  */
 import { LIMITS } from '../lib/limits.ts';
 import { type SkillAsked, skillsOfCall } from '../lib/skill-use.ts';
@@ -9,21 +9,21 @@ import type { CallStatus } from '../model/words.ts';
 
 interface SkillUse {
   skill: string;
-  /** The call that shows the use; null where the agent only says so. */
+  /** The call that shows the use; null if only the agent reports it. */
   call_id: string | null;
-  /** Sequence of the event that asked for the skill: its place in the run. */
+  /** Sequence number of the event that requested the skill. */
   seq: number;
   by: SkillAsked['by'] | 'agent_report';
 }
 
-/** `byte_text`: what the events hold. */
+/** `byte_text`: whether the events contain byte text. */
 export function createSkillFold(byte_text = false) {
-  /** Calls that ask for a skill, by call id; few, as most calls do not. */
+  /** Calls that request a skill, by call id. */
   const asked = new Map<string, { seq: number; status: CallStatus | null; skills: SkillAsked[] }>();
   const reported: SkillUse[] = [];
   let dropped = 0;
   let room: number = LIMITS.skill_uses_chars_max;
-  /** Whether there is room for one more; else it is counted. */
+  /** Whether there is room for another use; if not, it is counted. */
   const fits = (held: number, texts: readonly (string | null)[]): boolean => {
     const chars = texts.reduce((sum, text) => sum + (text ?? '').length, 0);
     const fit = held < LIMITS.skill_uses_max && chars <= room;
@@ -54,11 +54,11 @@ export function createSkillFold(byte_text = false) {
           reported.push({ skill, call_id, seq: event.seq, by: 'agent_report' });
       }
     },
-    /** Every use, in the order in which the skills were asked for. */
+    /** Every use, in the order of the requests. */
     uses,
-    /** Names, each once, in the order of first use. */
+    /** Distinct names in the order of first use. */
     names: () => [...new Set(uses().map((use) => use.skill))],
-    /** Uses, or calls that ask for one, beyond the limit. */
+    /** Uses and requests beyond the limit. */
     dropped: () => dropped,
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Text that comes in pieces, made harmless piece by piece.
- * The last character of a piece may continue in the next one (half a surrogate pair, an emoji, CR before LF): it waits for it.
+ * Escapes text that arrives in pieces.
+ * The last character of a piece may continue in the next one (half a surrogate pair, an emoji, CR before LF), so it is
+ * held back.
  */
 import { characters } from '../lib/columns.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -8,7 +9,7 @@ import { forTerminal } from '../lib/terminal-text.ts';
 import type { DataOf } from '../model/event.ts';
 import { SpokenText } from '../model/run-fold.ts';
 
-/** Longer than any emoji, so that looking for a character's beginning has a bound. */
+/** Longer than any emoji: limits the search for the start of a character. */
 const HELD_UNITS_MAX = 64;
 
 export class TextStream {
@@ -16,7 +17,7 @@ export class TextStream {
   #held = '';
   #line_open = false;
 
-  /** The text to print now. A piece of another message begins on a new line, behind what `begin` returns for it. */
+  /** The text to print now. A piece of another message begins on a new line, after the text that `begin` returns. */
   push(piece: DataOf<'message_delta'>, begin: (fresh: boolean) => string = () => ''): string {
     if (piece.text === '') return '';
     const fresh = this.#spoken.piece(piece);
@@ -27,7 +28,7 @@ export class TextStream {
     return before + this.#print(whole.slice(0, from));
   }
 
-  /** The text held back so far, and a line end if the cursor is within a line. */
+  /** The text held back so far, and a line end if the line is open. */
   endLine(): string {
     const rest = this.#print(this.#held);
     const end = this.#line_open ? '\n' : '';
@@ -37,8 +38,8 @@ export class TextStream {
   }
 
   /**
-   * The end of a message: what its pieces did not bring of it, and a line end; null when none of it was printed.
-   * Pieces can be missing at the end where the agent or the recorder holds text back.
+   * The end of a message: the rest that its pieces did not contain, and a line end; null when none of it was printed.
+   * Pieces can be missing at the end if the agent or the recorder holds text back.
    */
   finishMessage(message: DataOf<'message_finished'>): string | null {
     const rest = this.#spoken.whole(message);
@@ -54,7 +55,7 @@ export class TextStream {
   }
 }
 
-/** Where the last character begins, if it may still grow; else the end. */
+/** The start of the last character if it may still grow, else the end. */
 function unfinishedFrom(text: string): number {
   const last = text.charCodeAt(text.length - 1);
   const settled = last === 10 || last === 9 || (last >= 32 && last < 127);

@@ -1,4 +1,4 @@
-/** What is held of open messages is bounded, whatever an agent says; nothing that was said is lost. */
+/** The memory of open messages is bounded, and no text is lost. */
 import { expect, test } from 'vitest';
 import { createMaker } from '../../test/build-events.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
@@ -16,7 +16,7 @@ function watched() {
   return { fold, heads, chars: () => chars, closed: () => heads.filter(Boolean).length };
 }
 
-test('sub-agents that never end are closed, those first that were silent for longest', () => {
+test('sub-agents that never end are closed, the one with the longest silence first', () => {
   const make = createMaker();
   const { fold, heads, closed } = watched();
   const says = (parent: string, text: string) =>
@@ -30,14 +30,14 @@ test('sub-agents that never end are closed, those first that were silent for lon
   const begun = fold.count;
   expect(begun - closed()).toBeLessThanOrEqual(PROJECTION_LIMITS.open_speakers_max);
   says('busy', 'z');
-  // It was never closed: what it says is another message of its own, and the one before ends.
+  // It was never closed: its next text is another message, and the previous one ends.
   expect(heads.at(begun - 1)?.parent_tool_call_id).toBe('busy');
   fold.finish();
   expect(closed()).toBe(fold.count);
   expect(heads.filter(({ content }) => content === 'x')).toHaveLength(5_000);
 });
 
-test('the texts of all open sub-agents together are bounded', () => {
+test('the total text of all open sub-agents is bounded', () => {
   const make = createMaker();
   const { fold, chars } = watched();
   const text = 'x'.repeat(1024 * 1024);
@@ -52,7 +52,7 @@ test('the texts of all open sub-agents together are bounded', () => {
 });
 
 test.each(['message_delta', 'message_finished', 'thinking_delta', 'thinking_finished'] as const)(
-  'a message without end goes on in the next: %s',
+  'a message without an end continues in the next one: %s',
   (kind) => {
     const make = createMaker();
     const { fold, heads, chars } = watched();
@@ -66,7 +66,7 @@ test.each(['message_delta', 'message_finished', 'thinking_delta', 'thinking_fini
   },
 );
 
-test('the whole takes the place of its pieces, however long they were', () => {
+test('the complete text replaces its pieces, however long they were', () => {
   const make = createMaker();
   const { fold, heads } = watched();
   const text = 'x'.repeat(PROJECTION_LIMITS.transcript_message_chars_max);

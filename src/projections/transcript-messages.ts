@@ -1,7 +1,7 @@
 /**
- * Events → messages: one for each turn of the model, with the places of its calls. What was said in pieces is joined;
- * thinking is kept apart; a sub-agent's messages carry the call that started it. Only open messages are held, and those
- * within limits: the rest of a longer message is in the next, and of too many sub-agents the one silent for longest is closed.
+ * Events → messages: one per turn of the model, with the indexes of its calls. Pieces are joined; thinking is separate;
+ * messages of a sub-agent name the call that started it. Only open messages are kept, within limits: a longer message
+ * continues in the next one, and with too many sub-agents the one that has been silent longest is closed.
  */
 
 import { isBlank, trimmed } from '../lib/white-space.ts';
@@ -10,13 +10,13 @@ import type { TranscriptMessage } from '../model/transcript.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 import { knownTime } from './outcome.ts';
 
-/** A message without its calls, which are handed over apart as they end; `calls` are their indexes. */
+/** A message without its calls, which are passed on separately as they end; `calls` are their indexes. */
 export type MessageHead = Omit<TranscriptMessage, 'index' | 'tool_calls'> & { calls: number[] };
 
 /** Takes a message as it ends; `place` counts in the order in which messages begin. */
 type OnMessage = (head: MessageHead, place: number) => void;
 
-/** `id`: some agents give thinking an id of its own. `draft`: pieces before their whole has come. */
+/** `id`: some agents give thinking a separate id. `draft`: pieces before the complete text has arrived. */
 interface Part {
   id: string | null;
   draft: string;
@@ -33,9 +33,9 @@ interface Open {
 interface Thread {
   parent: string | null;
   open: Open | null;
-  /** What the last closed message said last. */
+  /** The last text of the last closed message. */
   said: { id: string; text: string } | null;
-  /** Characters held, as last counted. */
+  /** Characters kept, as last counted. */
   chars: number;
 }
 
@@ -66,12 +66,12 @@ export class MessageFold {
   moved: Moved | null = null;
   readonly #onMessage: OnMessage;
   readonly #root = newThread(null);
-  /** Sub-agents by the call that started them, the one silent for longest first. */
+  /** Sub-agents by the call that started them, ordered by longest silence. */
   readonly #subs = new Map<string, Thread>();
-  /** Characters that sub-agents hold. */
+  /** Characters kept for sub-agents. */
   #sub_chars = 0;
   #prompt: string | null = null;
-  /** The channel of the run's own stream: that of the first line seen. */
+  /** The channel of the run's stream: that of the first line seen. */
   #channel: string | null = null;
   #filling = false;
   /** The root agent's last message, while it may be the run's answer. */
@@ -109,7 +109,7 @@ export class MessageFold {
     if ('parent_call_id' in event.data) this.#bound(event.data.parent_call_id);
   }
 
-  /** A call was asked for: it belongs to what its speaker said last. */
+  /** A call was requested: it belongs to the last message of its speaker. */
   call(event: Event, parent: string | null, index: number): void {
     const thread = this.#thread(parent);
     this.#beforeFill(event);
@@ -119,7 +119,7 @@ export class MessageFold {
     this.#bound(parent);
   }
 
-  /** A call that started a sub-agent has ended, and the sub-agent with it. */
+  /** The call that started a sub-agent has ended, so the sub-agent has ended. */
   endSub(call_id: string): void {
     const thread = this.#subs.get(call_id);
     if (thread === undefined) return;
@@ -128,7 +128,7 @@ export class MessageFold {
     this.#sub_chars -= thread.chars;
   }
 
-  /** Counts what a sub-agent holds, and closes others while all of them hold too much. */
+  /** Counts the characters of a sub-agent, and closes others while the total is over the limit. */
   #bound(parent: string | null): void {
     const thread = parent === null ? undefined : this.#subs.get(parent);
     if (thread === undefined) return;
@@ -160,9 +160,9 @@ export class MessageFold {
       return;
     }
     if (isBlank(text)) return;
-    // What a sub-agent is asked is always made by the agent; what the CLI says in another's name is its own.
+    // The prompt of a sub-agent is always made by the agent. Other synthetic messages come from the CLI.
     if (role === 'user' && (parent !== null || !synthetic)) {
-      // Agents that repeat the prompt repeat what the run began with.
+      // Agents may repeat the prompt of the run.
       const repeated = parent === null && trimmed(this.#prompt ?? '') === trimmed(text);
       if (parent === null) this.#prompt = null;
       if (repeated) return;
@@ -174,9 +174,9 @@ export class MessageFold {
   #spoke(event: Event, data: DataOf<'message_finished'>): void {
     const { message_id: id, text } = data;
     const thread = this.#thread(data.parent_call_id);
-    // An interrupted agent may repeat its last whole message.
+    // An interrupted agent may repeat its last complete message.
     if (thread.said !== null && thread.said.id === id && thread.said.text === text) return;
-    if (isBlank(text) && !this.#goesOn(thread.open, id, 'text')) return;
+    if (isBlank(text) && !this.#continues(thread.open, id, 'text')) return;
     const open = this.#message(event, data, 'text', true);
     if (!isBlank(text)) open.head.content = joined(open.head.content, text);
     if (thread === this.#root) this.#answer = open.head.calls.length === 0 ? open.place : null;
@@ -185,19 +185,19 @@ export class MessageFold {
   #thought(event: Event, data: Spoken): void {
     if (
       isBlank(data.text) &&
-      !this.#goesOn(this.#thread(data.parent_call_id).open, null, 'thinking')
+      !this.#continues(this.#thread(data.parent_call_id).open, null, 'thinking')
     )
       return;
     const open = this.#message(event, data, 'thinking', true);
     if (!isBlank(data.text)) open.head.thinking = joined(open.head.thinking ?? '', data.text);
   }
 
-  /** The open message that this piece belongs to, or a new one. A whole takes the place of its pieces. */
+  /** The open message that this piece belongs to, or a new one. A complete text replaces its pieces. */
   #message(event: Event, data: Spoken, kind: 'text' | 'thinking', whole = false): Open {
     const thread = this.#thread(data.parent_call_id);
     this.#beforeFill(event);
     const { message_id: id } = data;
-    const before = this.#goesOn(thread.open, id, kind) ? thread.open : null;
+    const before = this.#continues(thread.open, id, kind) ? thread.open : null;
     if (before !== null && whole) before[kind].draft = '';
     if (before === null || isFull(before)) this.#close(thread);
     const open = thread.open ?? this.#open(thread, event);
@@ -205,12 +205,12 @@ export class MessageFold {
     return open;
   }
 
-  /** A model speaks, and then calls: what is said after a call, or by another id, is another message. */
-  #goesOn(open: Open | null, id: string | null, kind: 'text' | 'thinking'): boolean {
+  /** A message has text first and then calls: text after a call, or with another id, is another message. */
+  #continues(open: Open | null, id: string | null, kind: 'text' | 'thinking'): boolean {
     if (open === null) return false;
     if (id !== null && (id === open.text.id || id === open.thinking.id)) return true;
     if (open.head.calls.length > 0 || open.head.content !== '') return false;
-    // Pieces of text: those without an id continue it, those of another id do not.
+    // Pieces without an id continue the text, pieces with another id do not.
     return kind === 'thinking' || open.text.id === null || id === null;
   }
 
@@ -247,8 +247,8 @@ export class MessageFold {
   }
 
   /**
-   * What the session file adds comes after the stream has ended. An answer is given when all calls are done, so that
-   * what is added comes before it.
+   * Events from the session file arrive after the stream has ended. The answer of a run follows all of its calls, so
+   * these messages are placed before it.
    */
   #beforeFill({ raw }: Event): void {
     if (this.#filling || raw?.channel !== 'session' || this.#channel === 'session') return;

@@ -1,6 +1,6 @@
 /**
- * A transcript as text for people, message by message. Long texts, inputs and outputs are folded, with the size of the rest.
- * Contract: no foreign control character is in it.
+ * A transcript as text for people. Long texts, inputs and outputs are folded, with the size of the rest.
+ * Contract: the text contains no foreign control characters.
  */
 import { callText } from '../lib/call-text.ts';
 import { callsText, countText, durationText, plural } from '../lib/figures.ts';
@@ -23,22 +23,22 @@ import type { TranscriptFacts, TranscriptView } from './transcript.ts';
 export interface ShowOptions extends HumanStyle {
   full: boolean;
   thinking: boolean;
-  /** Only calls of this tool, by its canonical or native name; null: everything. */
+  /** Only calls of this tool, by canonical or native name; null for everything. */
   tool: string | null;
-  /** The message to begin with. */
+  /** Index of the first message. */
   from: number;
 }
 
-/** Lines of a folded text; of an output fewer, as there are many. */
+/** Lines of a folded text; fewer for outputs, because there are many. */
 const TEXT_LINES_MAX = 40;
 const OUTPUT_LINES_MAX = 8;
-/** Characters of a folded line; a file of one line is long too. */
+/** Characters of a folded line: a file may consist of one long line. */
 const LINE_CHARS_MAX = 500;
-/** Of a longer text in an input only the size is shown. */
+/** Only the size of a longer text in an input is shown. */
 const FIELD_CHARS_MAX = 200;
-/** Columns in front of a line of an output in a sub-agent's call. */
+/** Columns before a line of output in a sub-agent's call. */
 const INSET_COLUMNS = 10;
-/** Of the name of a sub-agent's task. */
+/** Characters of the name of a sub-agent's task. */
 const TASK_CHARS_MAX = 100;
 const SUB_AGENT_INDENT = '    ';
 
@@ -102,7 +102,7 @@ class Text {
         this.#tasks.set(id, taskOf(input));
   }
 
-  /** The steps of a sub-agent are not those of the run. */
+  /** Steps are shown only for the root agent: those of a sub-agent are separate. */
   #title({ role, step, parent_tool_call_id: parent }: TranscriptMessage): string {
     if (parent === null) return step === null ? role : `${role}${dotOf(this.#options)}step ${step}`;
     const task = this.#tasks.get(parent) ?? '';
@@ -136,7 +136,7 @@ class Text {
     return this.#folded(text, TEXT_LINES_MAX).map((line) => `    ${line}`);
   }
 
-  /** An edit as a diff; other long fields by their size. */
+  /** Shows an edit as a diff, and other long fields by their size. */
   #inputNotes({ input }: TranscriptCall): string[] {
     const diff = editDiff(input);
     if (diff !== '') return diffLines(diff, this.#options).map((line) => `      ${line}`);
@@ -149,7 +149,7 @@ class Text {
       });
   }
 
-  /** Harmless lines, two columns in; folded unless all is wanted. */
+  /** Escaped lines with an indent of two columns; folded unless everything is requested. */
   #folded(text: string, most: number): string[] {
     if (this.#options.full) return this.#inset(forTerminal(text.trimEnd()).split('\n'));
     const lines = text.trimEnd().split('\n');

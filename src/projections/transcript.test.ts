@@ -52,7 +52,7 @@ const shape = (events: Event[]) =>
   );
 
 describe('a transcript', () => {
-  verifies('TR-1', 'holds the messages with their calls, and the facts of the outcome', () => {
+  verifies('TR-1', 'contains the messages with their calls, and the facts of the outcome', () => {
     const make = createMaker();
     const made = transcriptOf([
       make('run_started', { config: { ...CONFIG, target: 'toy' } }),
@@ -104,7 +104,7 @@ describe('a transcript', () => {
     });
   });
 
-  test('joins what is said in pieces, also where the whole never comes', () => {
+  test('joins pieces of text, also if the complete text never arrives', () => {
     const make = createMaker();
     const piece = (text: string, message_id: string | null) =>
       make('message_delta', { text, message_id });
@@ -125,7 +125,7 @@ describe('a transcript', () => {
     ]);
   });
 
-  test('begins a message with each step, and with what is said after a call', () => {
+  test('begins a message with each step, and with text after a call', () => {
     const make = createMaker();
     const call = (call_id: string) => make('call_requested', { call_id, native_call_id: call_id });
     const end = (call_id: string) => make('call_finished', { call_id });
@@ -149,7 +149,7 @@ describe('a transcript', () => {
     ]);
   });
 
-  test('keeps sub-agents apart, each with the call that started it', () => {
+  test('separates sub-agents, each with the call that started it', () => {
     const make = createMaker();
     const parent_call_id = 'task';
     const made = transcriptOf([
@@ -176,7 +176,7 @@ describe('a transcript', () => {
     ]);
   });
 
-  test('says a repeated prompt and a repeated message once, and what a CLI says as the system', () => {
+  test('contains repeated prompts and messages once, and messages of the CLI as the system', () => {
     const make = createMaker();
     const said = make('message_finished', { text: 'Hello.', message_id: 'm1' });
     expect(
@@ -198,7 +198,7 @@ describe('a transcript', () => {
     ]);
   });
 
-  test('puts calls that only the session file knows before the answer', () => {
+  test('places calls that only the session file has before the answer', () => {
     const make = createMaker();
     const live = { raw: { channel: 'stdout', line: 1, offset: 0 } } as const;
     const filed = { raw: { channel: 'session', line: 9, offset: 0 } } as const;
@@ -220,7 +220,7 @@ describe('a transcript', () => {
   });
 });
 
-/** What a tool's input is read by; native fields beside it are the agent's own. */
+/** The canonical fields of a tool's input; native fields differ between agents. */
 const FIELDS: Readonly<Record<string, string[]>> = {
   Read: ['file_path'],
   Bash: ['command'],
@@ -233,7 +233,7 @@ const fieldsOf = ({ name, input }: TranscriptCall) =>
   FIELDS[name]?.filter((field) => Object.hasOwn(input as object, field)) ??
   Object.keys(input ?? {});
 
-/** All that two transcripts of one scenario have in common: roles, texts, names, fields, order, pairs. */
+/** The parts that two transcripts of one scenario share: roles, texts, names, fields, order, pairs. */
 const skeleton = ({ messages }: Transcript) =>
   messages
     .filter(({ role }) => role !== 'system')
@@ -266,7 +266,7 @@ async function recorded(id: string, scenario: string): Promise<Transcript> {
   ]);
 }
 
-/** Agents that were recorded with the same words of the model, hence did the same. */
+/** Agents that were recorded with the same model output, and so did the same. */
 const ALIKE: Readonly<Record<string, string[][]>> = {
   text: [
     ['claude', 'copilot'],
@@ -300,7 +300,7 @@ const ALIKE: Readonly<Record<string, string[][]>> = {
 describe('the same scenario', () => {
   for (const [scenario, groups] of Object.entries(ALIKE)) {
     for (const [first = '', ...others] of groups) {
-      verifies('TR-4', `${scenario} of ${[first, ...others].join(', ')} reads alike`, async () => {
+      verifies('TR-4', `${scenario} of ${[first, ...others].join(', ')} is the same`, async () => {
         const assistant = (made: Transcript) =>
           skeleton(made).filter(({ index }) => index === 'assistant');
         const expected = assistant(await recorded(first, scenario));
@@ -315,7 +315,7 @@ describe('the same scenario', () => {
     'TR-4',
     'has canonical names, fields and one result a call for every agent',
     async () => {
-      // Agents that are built in, or stand for any program, have no recordings of these tasks.
+      // Built-in and generic agents have no recordings of these tasks.
       const agents = (await allAgents()).filter(({ binaries }) => binaries.length > 0);
       for (const { id, capabilities } of agents) {
         const skill = capabilities.skills === 'never' ? [] : ['skill'];
@@ -352,7 +352,7 @@ interface Trajectory {
   subagent_trajectories?: (Trajectory & { trajectory_id: string })[];
 }
 
-/** The rules of ATIF that its schema cannot say. */
+/** The rules of ATIF that its schema cannot express. */
 function crossFaults({ steps, subagent_trajectories = [] }: Trajectory): string[] {
   const faults = steps.flatMap((step, at) => {
     const calls = (step.tool_calls ?? []).map((call) => call.tool_call_id);
@@ -383,7 +383,7 @@ describe('every recording', () => {
       .map((scenario) => [id, scenario] as const),
   );
 
-  verifies('TR-1', 'makes a transcript of the agreed form', async () => {
+  verifies('TR-1', 'makes a transcript that matches the schema', async () => {
     expect(scenarios.length).toBeGreaterThan(150);
     for (const [id, scenario] of scenarios) {
       const made = await recorded(id, scenario);
@@ -425,7 +425,7 @@ describe('every recording', () => {
   });
 });
 
-test('a sub-agent is a trajectory of its own, which its call refers to', async () => {
+test('a sub-agent is a separate trajectory that its call refers to', async () => {
   const made = atif(await recorded('claude', 'subagent-forward'));
   const task = made.steps.find((step) => step.tool_calls !== undefined);
   expect(task?.observation?.results).toMatchObject([
@@ -436,7 +436,7 @@ test('a sub-agent is a trajectory of its own, which its call refers to', async (
   expect(sub?.steps.map((step) => step.source)).toEqual(['user', 'agent', 'agent']);
 });
 
-verifies('TR-5', 'times beyond every date are unknown in ATIF and AgentV', () => {
+verifies('TR-5', 'times outside the range of dates are unknown in ATIF and AgentV', () => {
   const NO_DATE = 9e15;
   const called = call('Bash', {}, { start_time_ms: NO_DATE, end_time_ms: NO_DATE });
   const made = transcript([called], { start_time_ms: NO_DATE, end_time_ms: NO_DATE });

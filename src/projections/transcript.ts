@@ -1,5 +1,5 @@
 /**
- * Events → Transcript (TR-1): what was asked, said and called, in order. The run's facts come from its outcome.
+ * Events → Transcript (TR-1): prompts, messages and calls in order. The facts of the run come from its outcome.
  * With a sink the fold keeps no finished message or call, so that memory stays flat for any number of events.
  */
 import { pick } from '../lib/pick.ts';
@@ -17,10 +17,10 @@ export type { MessageHead, Moved } from './transcript-messages.ts';
 /** Everything but the messages. */
 export type TranscriptFacts = Omit<Transcript, 'messages'>;
 
-/** A whole transcript, wherever its messages are kept. */
+/** A complete transcript; its messages may be stored anywhere. */
 export interface TranscriptView {
   facts: TranscriptFacts;
-  /** How many messages there are. */
+  /** Number of messages. */
   count: number;
   at(index: number): TranscriptMessage;
 }
@@ -30,9 +30,9 @@ export function viewOf({ messages, ...facts }: Transcript): TranscriptView {
 }
 
 export interface TranscriptSink {
-  /** Each message once nothing more is said in it, with its place in the order of their beginnings. */
+  /** Takes each message when it is complete, with its place in the order in which messages begin. */
   message(head: MessageHead, place: number): void;
-  /** Each call as it ends, with its index, which heads of messages name. */
+  /** Takes each call as it ends, with the index that message heads refer to. */
   call(call: TranscriptCall, index: number): void;
 }
 
@@ -56,7 +56,7 @@ export class TranscriptFold {
     return this.#calls.patches;
   }
 
-  /** Messages that belong elsewhere than they began. */
+  /** Messages that belong at another place than where they began. */
   get moved(): Moved | null {
     return this.#messages.moved;
   }
@@ -88,7 +88,7 @@ export class TranscriptFold {
     };
   }
 
-  /** Ends what is open. `outcome`: of the same events. */
+  /** Ends open messages and calls. `outcome`: of the same events. */
   finish(outcome: RunOutcome): TranscriptFacts {
     this.#calls.finish(this.#run.finished === null ? 'unknown' : 'cancelled');
     this.#messages.finish();
@@ -115,7 +115,7 @@ export class TranscriptFold {
     };
   }
 
-  /** How the run came to be, from its events alone, so that a transcript made again is the same. */
+  /** The origin of the run, from its events alone, so that a transcript can be reproduced. */
   #source(labels: Record<string, string>): Transcript['source'] {
     const evaluated = labels[EVAL_TEST_LABEL] !== undefined;
     const imported = this.#exited ? null : (labels[IMPORTED_FILE_LABEL] ?? null);
@@ -126,7 +126,7 @@ export class TranscriptFold {
   }
 }
 
-/** All of a transcript in memory, for events that are few. */
+/** A transcript in memory, for a small number of events. */
 export function transcriptOf(events: Iterable<Event>): Transcript {
   const heads: MessageHead[] = [];
   const calls: TranscriptCall[] = [];

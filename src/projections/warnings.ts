@@ -13,12 +13,12 @@ interface Refused {
   tool: string | null;
 }
 
-/** `byte_text`: what the events hold, and so do the warnings. */
+/** `byte_text`: whether the events, and so the warnings, contain byte text. */
 export function createWarningFold(byte_text = false) {
   const oneWarning = (text: string) => changedText(text, oneLine, byte_text);
   const kept: string[] = [];
   let beyond = 0;
-  /** Open calls with a refusal that is among the warnings already. */
+  /** Open calls with a refusal that is already among the warnings. */
   const refused = new Set<string>();
   let without_git = false;
   let commands = false;
@@ -51,7 +51,7 @@ export function createWarningFold(byte_text = false) {
         if (text !== null) add(text);
       }
     },
-    /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps come last and are never crowded out. */
+    /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps are last and always included. */
     list(gaps: readonly string[]): string[] {
       const unseen = without_git && commands ? [UNSEEN] : [];
       const most = PROJECTION_LIMITS.outcome_warnings_max - unseen.length;
@@ -65,7 +65,7 @@ export function createWarningFold(byte_text = false) {
   };
 }
 
-/** The warning in an event; null: none. Foreign text, not made harmless yet. */
+/** The warning in an event; null for none. Foreign text, not escaped yet. */
 export function warningOf(event: Event): string | null {
   switch (event.kind) {
     case 'provider_retried':

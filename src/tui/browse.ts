@@ -1,4 +1,4 @@
-/** The full-screen list of past runs, and the view of the one that is opened. */
+/** The full-screen list of past runs, and the view of the opened run. */
 import { setImmediate as pause } from 'node:timers/promises';
 import type { ReadStream } from 'node:tty';
 import type { Event } from '../model/event.ts';
@@ -22,10 +22,10 @@ export interface BrowseInput<T extends ListedRun> extends TuiLook, Pick<TuiOptio
   events: (run: T) => AsyncIterable<Event>;
 }
 
-/** Events after which keys are looked at. */
+/** Number of events after which keys are handled. */
 const READ_AT_ONCE = 500;
 
-/** Ends when the person quits, or the terminal is gone. */
+/** Ends when the user quits or the terminal is closed. */
 export function browse<T extends ListedRun>(
   input: BrowseInput<T>,
 ): { ended: Promise<void>; quit: () => void } {

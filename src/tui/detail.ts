@@ -1,11 +1,11 @@
-/** A row opened: everything that the view keeps of it, as lines. */
+/** The details of a row: everything that the view keeps of it, as lines. */
 import { takeColumns, wrapLines } from '../lib/terminal-text.ts';
 import { TUI_LIMITS } from './limits.ts';
 import { callMark, callNotes, diffTone, type RowStyle } from './rows.ts';
 import type { Row, TuiState } from './state.ts';
 import { cut, marked, painted, separatorOf, type Tone } from './style.ts';
 
-/** A harmless line that fits, and how it is painted. */
+/** An escaped line that fits, and its colour. */
 export interface PageLine {
   text: string;
   tone: Tone;
@@ -31,7 +31,7 @@ interface Page {
   key: string;
   lines: PageLine[];
 }
-/** Wrapping is what costs: the lines of a row are kept until something of it changes. */
+/** Wrapping is expensive: the lines of a row are cached until it changes. */
 const pages = new WeakMap<Row, Page>();
 
 export function detailLines(state: TuiState, row: Row, cols: number): PageLine[] {
@@ -75,7 +75,7 @@ function sectionsOf(state: TuiState, row: Row): Section[] {
   return [...sections, ...lossOf(state, row)];
 }
 
-/** The texts that are not shown, and where they are. */
+/** A note on texts that are not shown, and where to find them. */
 function lossOf(state: TuiState, { parts }: Exclude<Row, { kind: 'text' }>): Section[] {
   const run = state.run.started?.run_id ?? 'last';
   const where = `tacho show ${run} --full prints all of it`;

@@ -1,12 +1,12 @@
 /**
  * The keyboard of a terminal, key by key.
- * Contract: after `close`, and when the process ends in any way that runs exit handlers, the keyboard's mode is as it was.
+ * Contract: `close`, and any end of the process that runs exit handlers, restores the mode of the keyboard.
  */
 import type { ReadStream } from 'node:tty';
 import { readKeys } from './keys.ts';
 import { TUI_LIMITS } from './limits.ts';
 
-/** `gone`: no key will come any more. */
+/** `gone`: the terminal was closed, and no more keys will arrive. */
 export function openKeyboard(
   stdin: ReadStream,
   on: { key: (key: string) => void; gone: () => void },
@@ -46,6 +46,6 @@ function setRaw(stdin: ReadStream, raw: boolean): void {
   try {
     if (stdin.isTTY === true) stdin.setRawMode(raw);
   } catch {
-    // The terminal is gone.
+    // The terminal was closed.
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { linesOf, moveOf, readKeys } from './keys.ts';
 
-test('keys with a name are known in all of their forms, and all others are characters', () => {
+test('named keys are recognised in all of their forms, and all others are characters', () => {
   const typed = 'k\u001b[A\u001bOA\u001b[5~\u001b[H\u001b[1~\r\n\t\u007f\u0003\u001b[Zé🚀';
   expect(readKeys('', typed)).toEqual({
     keys: [
@@ -24,13 +24,13 @@ test('keys with a name are known in all of their forms, and all others are chara
   });
 });
 
-test('a sequence that comes in two reads is one key', () => {
+test('a sequence split over two reads is one key', () => {
   const first = readKeys('', 'j\u001b[');
   expect(first).toEqual({ keys: ['j'], held: '\u001b[' });
   expect(readKeys(first.held, '5~')).toEqual({ keys: ['<page_up>'], held: '' });
 });
 
-test('unknown sequences are ignored, and a lone escape swallows nothing', () => {
+test('unknown sequences are ignored, and a lone escape does not swallow the next key', () => {
   expect(readKeys('', '\u001b[200~\u001b[1;5C\u0001\u001bq')).toEqual({
     keys: ['<escape>', 'q'],
     held: '',

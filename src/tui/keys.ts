@@ -47,7 +47,7 @@ export function readKeys(held: string, chunk: string): { keys: string[]; held: s
 
 export type Move = 'up' | 'down' | 'page_up' | 'page_down' | 'first' | 'last';
 
-/** The same in every list and page. */
+/** The keys for moving, the same in every list and page. */
 const MOVES: Readonly<Record<string, Move>> = {
   '<up>': 'up',
   k: 'up',
@@ -65,10 +65,10 @@ const MOVES: Readonly<Record<string, Move>> = {
 
 export const moveOf = (key: string): Move | null => own(MOVES, key) ?? null;
 
-/** By how many lines a move goes; null: to one of the ends. */
+/** The number of lines of a move; null for a move to one of the ends. */
 export function linesOf(move: Move, page: number): number | null {
   if (move === 'first' || move === 'last') return null;
-  // A page overlaps the one before by a line, so that the eye finds its place.
+  // A page overlaps the previous one by a line for orientation.
   const far = Math.max(1, page - 1);
   return { up: -1, down: 1, page_up: -far, page_down: far }[move];
 }

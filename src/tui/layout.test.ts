@@ -67,7 +67,7 @@ describe('the view of a run', () => {
     ]);
   });
 
-  test('says how long the model has been thinking', () => {
+  test('shows how long the model has been thinking', () => {
     const make = createMaker();
     const frame = frameOf([make('run_started')]);
     takeEvent(frame.state, make('thinking_delta'), 2000);
@@ -75,7 +75,7 @@ describe('the view of a run', () => {
     expect(linesOf({ ...frame, now_ms: 13_500 }).at(-2)).toBe(' ⠴ thinking 12s');
   });
 
-  test('shows the outcome of a run that ended, its error, and how to leave', () => {
+  test('shows the outcome of a finished run, its error, and how to leave', () => {
     const make = createMaker();
     const end = { exit_reason: 'agent_error', ok: false, model: null, error: 'it broke' } as const;
     const frame = frameOf([make('run_finished', end)], { cols: 90, rows: 9 });
@@ -103,7 +103,7 @@ describe('the view of a run', () => {
     expect(press(frame, '<interrupt>')).toBe('cancel');
   });
 
-  test('shows a message once, whether it came in pieces or whole', () => {
+  test('shows a message once, whether or not it arrived in pieces', () => {
     const make = createMaker();
     const body = (events: Event[]) => bodyOf(frameOf(events)).slice(0, 3);
     const deltas = [make('message_delta', { text: 'Hello.' }), make('message_finished')];
@@ -115,7 +115,7 @@ describe('the view of a run', () => {
     expect(body(unnamed)).toEqual(['› Hello.', '', '']);
   });
 
-  test('fits any size, whatever the run says and whichever keys are pressed', () => {
+  test('fits any size, for any run and any keys', () => {
     const make = createMaker();
     const text = fc.string({ unit: 'binary', maxLength: 60 });
     const sizes = fc.record({
@@ -165,7 +165,7 @@ describe('the view of a run', () => {
     );
   });
 
-  test('shows the selected call beside the list where there is room', () => {
+  test('shows the selected call beside the list if there is room', () => {
     const frame = frameOf(worked(createMaker()), { cols: 160, rows: 14 });
     press(frame, 'g');
     const beside = () => bodyOf(frame).map((line) => line.slice(80));
@@ -184,7 +184,7 @@ describe('the view of a run', () => {
 });
 
 describe('moving', () => {
-  test('goes by lines, by pages and to both ends, and follows again at the end', () => {
+  test('works by lines, by pages and to both ends, and follows again at the end', () => {
     const frame = frameOf(numbered(createMaker(), 20), { cols: 40, rows: 8 });
     expect(bodyOf(frame)).toEqual(['  line 17', '  line 18', '  line 19', '› line 20']);
     press(frame, 'k', '<up>');
@@ -204,7 +204,7 @@ describe('moving', () => {
     expect(frame.view.cursor).toBe('end');
   });
 
-  test('stays where it is while the run continues, the window changes and old lines go', () => {
+  test('keeps its position while the run continues, the window changes and old lines are dropped', () => {
     const make = createMaker();
     const frame = frameOf(numbered(make, 20_000), { cols: 30, rows: 8 });
     for (let n = 0; n < 100; n++) press(frame, 'k');
@@ -233,7 +233,7 @@ describe('moving', () => {
 });
 
 describe('an opened line', () => {
-  test('shows the whole input and output of a call, its diff and why it was denied', () => {
+  test('shows the complete input and output of a call, its diff and the reason of a denial', () => {
     const frame = frameOf(worked(createMaker()), { cols: 60, rows: 18 });
     press(frame, 'g', '<enter>');
     const opened = () => bodyOf(frame).filter((line) => line !== '');
@@ -287,7 +287,7 @@ describe('an opened line', () => {
     expect(press(frame, 'q')).toBe('leave');
   });
 
-  test('says what is no longer there', () => {
+  test('reports texts that are no longer kept', () => {
     const make = createMaker();
     const frame = frameOf([make('run_started')], { cols: 60, rows: 12 });
     const output = 'x'.repeat(300_000);
@@ -304,7 +304,7 @@ describe('an opened line', () => {
 });
 
 describe('searching', () => {
-  test('finds lines, inputs and outputs while it is typed, and goes around', () => {
+  test('finds lines, inputs and outputs while it is typed, and wraps around', () => {
     const frame = frameOf(worked(createMaker()), { cols: 60, rows: 18 });
     const selected = () => bodyOf(frame).find((line) => line.startsWith('›'));
     press(frame, 'g', '/', 'N', 'p');
@@ -322,7 +322,7 @@ describe('searching', () => {
     expect(selected()).toContain('Bash npm test');
   });
 
-  test('a sub-agent is folded and unfolded; a match inside of it unfolds it', () => {
+  test('a sub-agent is folded and unfolded, and a match inside unfolds it', () => {
     const frame = frameOf(worked(createMaker()), { cols: 60, rows: 18 });
     const shown = () => bodyOf(frame).join('\n');
     press(frame, 'g', '<tab>', '<tab>', '<tab>', 'z');
@@ -333,7 +333,7 @@ describe('searching', () => {
   });
 });
 
-test('one endless line is kept in pieces and loses nothing', () => {
+test('an endless line is kept in pieces without loss', () => {
   const make = createMaker();
   const state = newState();
   for (let i = 0; i < 100; i += 1)
@@ -372,12 +372,12 @@ test('a run of more calls than the view keeps is painted as fast as a short one'
   press(frame, 'g', '<page_down>');
   const began = performance.now();
   for (let n = 0; n < 50; n++) layout(frame, PLAIN);
-  // Some 1 ms each; a layout that walks over all rows takes ten times that.
+  // About 1 ms each; a layout that visits all rows takes ten times as long.
   expect(performance.now() - began).toBeLessThan(2_000);
   expect(linesOf(frame)[0]).toContain('30000 calls');
 });
 
-test('a list that fits is shown from its first line on, also where rows have several lines', () => {
+test('a list that fits is shown from its first line, also if rows have several lines', () => {
   const make = createMaker();
   const failed = make('call_finished', { status: 'error', output: 'a\nb' });
   const more = make('call_requested', { call_id: 'c2' });

@@ -1,6 +1,6 @@
 /**
- * The view of a run as lines: pure functions of state, place and size.
- * Contract: exactly `rows` lines, each at most `cols` columns, all foreign text harmless.
+ * The view of a run as lines: pure functions of state, position and size.
+ * Contract: exactly `rows` lines, each at most `cols` columns; all foreign text is escaped.
  */
 
 import { callsText, costText, countText, durationText, plural } from '../lib/figures.ts';
@@ -34,11 +34,11 @@ import { linesFrom, windowOf } from './window.ts';
 
 export interface Frame extends RunScreen {
   now_ms: number;
-  /** Beginnings of paths that are shown as `~`. */
+  /** Path prefixes that are shown as `~`. */
   home: string | null;
   /** Whether the record of a past run is still being read. */
   loading: boolean;
-  /** Where `q` leads to, once the run is over. */
+  /** The effect of `q` once the run has ended. */
   leave: 'quit' | 'back';
 }
 
@@ -91,7 +91,7 @@ function listLines(frame: Frame, style: TuiStyle): string[] {
   );
 }
 
-/** Beside the list: the selected row; while following, the last call. */
+/** The page beside the list: the selected row, or the last call while following. */
 function besidePage(frame: Frame): OpenPage {
   const { state, view } = frame;
   let { row } = cursorOf(frame);

@@ -1,6 +1,6 @@
-/** Bounds of the full-screen views, each with its reason. */
+/** Limits of the full-screen views, each with its reason. */
 export const TUI_LIMITS = {
-  /** Lines of a run that the view keeps, some 10 MB; the whole run is in the journal. */
+  /** Lines of a run that the view keeps, about 10 MB; the complete run is in the journal. */
   rows_max: 20_000,
   /** Characters of one line of text in the view; the rest is in the next line. */
   row_chars_max: 1_000,
@@ -10,14 +10,14 @@ export const TUI_LIMITS = {
   parts_chars_max: 16 * 1024 * 1024,
   /** Calls that later events, such as a sub-agent's, can still refer to. */
   calls_known_max: 5_000,
-  /** Runs in the list of past runs, some 10 MB; `tacho runs list --limit all` prints all of them. */
+  /** Runs in the list of past runs, about 10 MB; `tacho runs list --limit all` prints all of them. */
   runs_max: 20_000,
   /** Characters of a search: more than a line holds. */
   search_chars_max: 200,
-  /** Between two paints: 30 per second look smooth and cost little. */
+  /** Time between two paints: 30 per second look smooth and cost little. */
   paint_ms: 33,
-  /** How often the spinner and elapsed times are painted again. */
+  /** Time between two paints of the spinner and elapsed times. */
   tick_ms: 100,
-  /** An escape without a rest after this time is the Escape key; terminals send a sequence at once. */
+  /** An escape byte alone for this time is the Escape key; terminals send a sequence without pauses. */
   escape_ms: 50,
 } as const;

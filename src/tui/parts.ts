@@ -1,4 +1,4 @@
-/** Inputs, outputs and other long texts of rows, bounded one by one and all together. */
+/** Inputs, outputs and other long texts of rows, with a limit per text and in total. */
 import { headCopy } from '../lib/utf8.ts';
 import { TUI_LIMITS } from './limits.ts';
 
@@ -9,15 +9,15 @@ export type PartName = (typeof PARTS)[number];
 export interface Parts extends Partial<Record<PartName, string>> {
   /** Characters that were not kept. */
   missing: number;
-  /** Some were dropped, for newer ones. */
+  /** Some were dropped in favour of newer ones. */
   dropped: boolean;
-  /** Whether they count in a store. */
+  /** Whether a store counts them. */
   held: boolean;
 }
 
 export const newParts = (): Parts => ({ missing: 0, dropped: false, held: false });
 
-/** The size of an object without its texts, in characters: many small ones count too. */
+/** The size of an object without its texts, in characters, so that many small ones count, too. */
 const OVERHEAD = 200;
 const SPENT_AT_ONCE = 1_000;
 
@@ -27,7 +27,7 @@ const charsOf = (parts: Parts) =>
 /** Keeps the newest texts of a run. */
 export class PartsStore {
   #chars = 0;
-  /** In the order in which they got a text; those before `#head` are dropped. */
+  /** In the order in which they got a text; entries before `#head` are dropped. */
   #queue: Parts[] = [];
   #head = 0;
 
@@ -54,7 +54,7 @@ export class PartsStore {
   }
 }
 
-/** A call's input as lines that people read: a field per line, long texts below their name. */
+/** A call's input as readable lines: one field per line, long texts below their name. */
 export function inputText(input: unknown): string {
   if (input === null || input === undefined) return '';
   if (typeof input === 'string') return input;
@@ -68,6 +68,6 @@ export function inputText(input: unknown): string {
 
 const jsonText = (value: unknown) => JSON.stringify(value, null, 2) ?? String(value);
 
-/** More is not kept anyway. */
+/** Cut to the part that is kept. */
 const indented = (text: string) =>
   text.slice(0, TUI_LIMITS.part_chars_max).replaceAll('\n', '\n  ').replace(/^/, '  ');

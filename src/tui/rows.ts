@@ -28,7 +28,7 @@ function heightOf(row: Row | undefined, cols: number): number {
   return row.kind === 'call' ? 1 + row.below.length : 1;
 }
 
-/** Wrapping is what costs, and most rows never change: the last result is kept with the row. */
+/** Wrapping is expensive and most rows never change: the last result is cached with the row. */
 const wrapped = new WeakMap<TextRow, { cols: number; text: string; lines: string[] }>();
 
 function textLines(row: TextRow, cols: number): string[] {
@@ -58,7 +58,7 @@ function belowLine({ depth, status }: CallRow, text: string, style: RowStyle): s
   return indent + painted(diffLine(text, style.cols - indent.length, style), tone, style);
 }
 
-/** The sign and the indentation of a line are part of a diff; a line's cut would take them away. */
+/** The sign and the indentation of a line are part of a diff, but cutting a line would remove them. */
 function diffLine(text: string, room: number, style: RowStyle): string {
   const lead = takeColumns(/^[-+@ ]? */.exec(text.replaceAll('\t', INDENT))?.[0] ?? '', room >> 1);
   const rest = cut(text.slice(1).trimStart(), room - lead.length, style);
@@ -79,7 +79,7 @@ function callLine(call: CallRow, style: RowStyle): string {
   const notes = cut(callNotes(call, style.now_ms).join(' '), Math.max(4, cols >> 1), style);
   const room = cols - indent.length - columns(tool) - columns(notes) - 4;
   const { sign, tone } = callMark(call, style);
-  // Too narrow for a painted line: the plain beginning of it.
+  // Too narrow for a coloured line: its plain beginning.
   if (room < 0) return takeColumns(`${indent}${sign} ${tool} ${notes}`, cols);
   const about = cut(call.about, room, style);
   const gap = ' '.repeat(Math.max(1, room - columns(about) + 1));
@@ -104,13 +104,13 @@ export function callNotes(call: CallRow, now_ms: number): string[] {
   return notes;
 }
 
-/** Elapsed time in whole seconds: a figure that runs must not flicker. */
+/** Elapsed time in whole seconds, so that it does not flicker. */
 export function elapsedText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   return seconds < 60 ? `${seconds}s` : durationText(seconds * 1000);
 }
 
-/** Whether a search finds something in a row: in its line, or in what can be opened. */
+/** Whether a search matches the line of a row or its details. */
 export function isFound(row: Row, search: RegExp): boolean {
   const has = (text: string | undefined) => text !== undefined && text.search(search) >= 0;
   if (row.kind === 'text') return has(row.text);

@@ -1,4 +1,4 @@
-/** The place of a person in a run, and how keys change it: a list of rows, a page on top of it, a search, a question. */
+/** The position in the view of a run, and the effect of keys: a list of rows, a page over it, a search, a question. */
 import { detailLines } from './detail.ts';
 import { keyLines, RUN_KEYS } from './help.ts';
 import { linesOf, type Move, moveOf } from './keys.ts';
@@ -8,12 +8,12 @@ import { lastId, type Row, rowAt, type TuiState } from './state.ts';
 import { type Size, searchOf } from './style.ts';
 import { endOf, moved, type Spot, windowOf } from './window.ts';
 
-/** From this width on the selected call is shown beside the list. */
+/** Minimum width for showing the selected call beside the list. */
 const SPLIT_FROM_COLS = 160;
 const HEAD_LINES = 2;
 const FOOT_LINES = 2;
 
-/** A page in the place of the list: the details of a row, or the keys. */
+/** A page that replaces the list: the details of a row, or the keys. */
 export interface OpenPage {
   kind: 'detail' | 'help';
   row: number;
@@ -27,7 +27,7 @@ export interface RunView {
   top: Spot;
   page: OpenPage | null;
   search: Search;
-  /** Where the list was when a search was begun. */
+  /** The position of the list when a search began. */
   searched_from: Spot | 'end';
   /** Whether the question "Cancel the run?" is shown. */
   asking: boolean;
@@ -48,14 +48,14 @@ export interface RunScreen {
   state: TuiState;
   view: RunView;
   size: Size;
-  /** Whether the run has not ended, so that it can be cancelled. */
+  /** Whether the run has not ended and can be cancelled. */
   live: boolean;
 }
 
 /** A request of a key to the caller. */
 export type Wish = 'leave' | 'cancel' | null;
 
-/** How the screen is divided: lines for the body, columns for the list and for the page. */
+/** The layout of the screen: lines of the body, columns of the list and of the page. */
 export function divide({ cols, rows }: Size) {
   const split = cols >= SPLIT_FROM_COLS;
   const list = split ? cols >> 1 : cols;
@@ -99,7 +99,7 @@ function answer(view: RunView, key: string): Wish {
   return 'cancel';
 }
 
-/** A run that is over is left; one that is being cancelled is killed. */
+/** Leaves a finished run; kills a run that is being cancelled. */
 function interrupt({ view, live }: RunScreen): Wish {
   if (!live) return 'leave';
   if (view.cancelling) return 'cancel';
@@ -117,7 +117,7 @@ function pressInPage(screen: RunScreen, page: OpenPage, key: string): void {
   } else if (key === '<tab>' || key === '<backtab>') {
     if (page.kind === 'detail') openCall(screen, page.row, key === '<tab>' ? 1 : -1);
   } else if (['q', '<escape>', '<enter>'].includes(key)) {
-    // Help over a page leads back to the page.
+    // Closing the help returns to the page.
     const back = page.kind === 'help' && page.row >= 0;
     screen.view.page = back ? pageOf(page.row) : null;
   }
@@ -130,7 +130,7 @@ function movedTop(top: number, move: Move, { room, lines }: { room: number; line
   return Math.min(last, Math.max(0, wanted));
 }
 
-/** Lines of the page that is open, harmless and wrapped. */
+/** Lines of the open page, escaped and wrapped. */
 export function pageLines({ state, size }: RunScreen, page: OpenPage) {
   if (page.kind === 'help') return keyLines(RUN_KEYS);
   const row = rowAt(state, page.row);
@@ -158,7 +158,7 @@ function pressInList(screen: RunScreen, key: string): Wish {
   return null;
 }
 
-/** The window stays where it is shown now. */
+/** Keeps the window at its current position. */
 function settle({ view, state, size }: RunScreen): void {
   view.top = windowOf(shapeOf(state, rowCols(size)), view, divide(size).body).top;
 }
@@ -167,7 +167,7 @@ export function cursorOf({ state, view, size }: RunScreen): Spot {
   return windowOf(shapeOf(state, rowCols(size)), view, divide(size).body).cursor;
 }
 
-/** Reaching the end means following it again. */
+/** At the end of the list, the view follows new rows again. */
 function setCursor({ view, state, size }: RunScreen, spot: Spot): void {
   const end = endOf(shapeOf(state, rowCols(size)));
   view.cursor = spot.row === end.row && spot.line === end.line ? 'end' : spot;
@@ -188,7 +188,7 @@ function nextCall(state: TuiState, from: number, by: 1 | -1): number | null {
   return null;
 }
 
-/** Opens the next call from within a page; the list moves along. */
+/** Opens the next call from a page, and moves the list to it. */
 function openCall(screen: RunScreen, from: number, by: 1 | -1): void {
   const found = nextCall(screen.state, from, by);
   if (found === null) return;
@@ -196,7 +196,7 @@ function openCall(screen: RunScreen, from: number, by: 1 | -1): void {
   setCursor(screen, { row: found, line: 0 });
 }
 
-/** Folds or unfolds the sub-agent at the cursor: that of the call, or the one that the row belongs to. */
+/** Folds or unfolds the sub-agent at the cursor: that of the call, or that of the row. */
 function fold(screen: RunScreen): void {
   const { state, view } = screen;
   const row = rowAt(state, cursorOf(screen).row);
@@ -224,7 +224,7 @@ function typed(screen: RunScreen, key: string): Wish {
   return null;
 }
 
-/** Moves to the next match, in the page or the list; `skip`: not the one that is selected. */
+/** Moves to the next match in the page or the list; `skip`: not the selected one. */
 function find(screen: RunScreen, by: 1 | -1, skip: boolean): void {
   const search = searchOf(screen.view.search.text);
   if (search === null) return;

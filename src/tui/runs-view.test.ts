@@ -31,7 +31,7 @@ function listOf(count: number, more = false) {
   return { view, lines, press };
 }
 
-test('shows the runs, the selected one, where they are, and the keys', () => {
+test('shows the runs, the selection, their location and the keys', () => {
   const { lines, press } = listOf(3);
   press('j');
   expect(lines()).toEqual([
@@ -49,7 +49,7 @@ test('shows the runs, the selected one, where they are, and the keys', () => {
   expect(press('r')).toBe('reload');
 });
 
-test('moves through long lists, of which only the lines that are seen are made', () => {
+test('moves through long lists, and makes only the visible lines', () => {
   const { lines, press } = listOf(1000, true);
   press('<page_down>', '<page_down>');
   expect(lines()[0]).toMatch(/^ newest 1000 runs/);
@@ -86,14 +86,14 @@ test('filters by text while it is typed, by failure and by project', () => {
   expect(lines()[0]).toMatch(/^ 20 runs /);
 });
 
-test('the selected run stays selected when the list is read again', () => {
+test('the selected run stays selected when the list is reloaded', () => {
   const { view, lines, press } = listOf(5);
   press('j', 'j');
   view.take([run(9), ...Array.from({ length: 5 }, (_, n) => run(n))], false);
   expect(lines()[5]).toMatch(/^› r_2 /);
 });
 
-test('fits any size, shows its keys, and says when there are no runs', () => {
+test('fits any size, shows its keys, and reports when there are no runs', () => {
   const { view, lines, press } = listOf(30);
   press('?');
   expect(lines({ cols: 80, rows: 20 })[2]).toBe(' Up Down  k j          one line up or down');

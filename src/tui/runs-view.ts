@@ -1,6 +1,6 @@
 /**
- * The list of past runs, the selected one, its filters, and how keys change them. Pure but for its own state.
- * Contract of `lines`: exactly `rows` lines, each at most `cols` columns; the table makes foreign text harmless.
+ * The list of past runs, the selection, the filters, and the effect of keys. Pure except for its own state.
+ * Contract of `lines`: exactly `rows` lines, each at most `cols` columns; the table escapes foreign text.
  */
 import { plural } from '../lib/figures.ts';
 import { pageText } from './detail.ts';
@@ -24,7 +24,7 @@ export interface ListedRun {
   run_id: string;
   agent: string;
   ok: boolean;
-  /** Whether it is of the project that the person is in. */
+  /** Whether it belongs to the current project. */
   here: boolean;
   /** The text that a filter searches. */
   words: string;
@@ -49,7 +49,7 @@ export class RunsView<T extends ListedRun> {
   readonly #table: RunTable<T>;
   readonly #place: string;
   #runs: readonly T[] = [];
-  /** Whether there are more runs than the list has. */
+  /** Whether there are more runs than in the list. */
   #more = false;
   #filter = 0;
   readonly #search: Search = { text: '', typing: false };
@@ -192,7 +192,7 @@ function helpLines(size: Size, style: TuiStyle): string[] {
   return ['', ...lines.slice(0, roomOf(size))];
 }
 
-/** Lines of the runs that match; they are made when they are first shown. */
+/** Lines of the matching runs, made when they are first shown. */
 class Shown<T> {
   readonly runs: readonly T[];
   readonly #table: RunTable<T>;

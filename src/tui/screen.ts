@@ -1,7 +1,7 @@
 /**
- * The screen of a terminal: the alternate screen, painting of changed lines only, and leaving it clean.
- * Contract: after `close`, and when the process ends in any way that runs exit handlers, the main screen, the cursor and
- * line wrapping are as they were.
+ * The alternate screen of a terminal: paints only changed lines, and restores the terminal.
+ * Contract: `close`, and any end of the process that runs exit handlers, restores the main screen, the cursor and line
+ * wrapping.
  */
 import { writeSync } from 'node:fs';
 import type { WriteStream } from 'node:tty';
@@ -10,16 +10,16 @@ import { TUI_LIMITS } from './limits.ts';
 import type { Size } from './style.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J\u001b[H';
-/** Cleared first: tmux shows parts of it after a window was resized. */
+/** Cleared first: tmux shows parts of it after a window has been resized. */
 const LEAVE = '\u001b[0m\u001b[2J\u001b[?7h\u001b[?1049l\u001b[?25h';
 const PAINT_BEGIN = '\u001b[?2026h';
 const PAINT_END = '\u001b[?2026l';
-/** Where the terminal does not say. */
+/** The size if the terminal does not report one. */
 const FALLBACK: Size = { cols: 80, rows: 24 };
 
 export type ScreenStream = WriteStream & { readonly fd: number };
 
-/** `draw` makes the lines of the screen; it is called when something changed, and at every tick. `gone`: nobody sees it. */
+/** `draw` makes the lines of the screen, after a change and at every tick. `gone`: the terminal was closed. */
 export function openScreen(
   stdout: ScreenStream,
   { draw, gone }: { draw: (size: Size, now_ms: number) => string[]; gone: () => void },
@@ -34,7 +34,7 @@ export function openScreen(
     cols: stdout.columns || FALLBACK.cols,
     rows: stdout.rows || FALLBACK.rows,
   });
-  // Only differences of times are shown, and the wall clock may be set meanwhile.
+  // Only time differences are shown, and the wall clock may be set in the meantime.
   const now = () => performance.now();
   const paint = (): void => {
     timer = null;
@@ -59,7 +59,7 @@ export function openScreen(
     ready = true;
     schedule();
   };
-  // A terminal that went away takes nothing any more; the run itself continues.
+  // A closed terminal accepts no more output; the run itself continues.
   const failed = (): void => {
     ready = false;
     gone();
@@ -68,7 +68,7 @@ export function openScreen(
     try {
       writeSync(stdout.fd, LEAVE);
     } catch {
-      // Nobody is there to see it.
+      // The terminal was closed.
     }
   };
 
@@ -80,9 +80,9 @@ export function openScreen(
 
   return {
     size,
-    /** Something changed: paints soon. */
+    /** Signals a change: paints soon. */
     schedule,
-    /** Resolves once the terminal has its main screen again. May be called twice. */
+    /** Resolves once the main screen is restored. May be called twice. */
     async close(): Promise<void> {
       if (!open) return;
       open = false;

@@ -7,7 +7,7 @@ export interface Search {
   typing: boolean;
 }
 
-/** Takes a key of the text. `done`: Enter ended it; `given up`: Escape did, and the text is empty. */
+/** Handles a key. `done`: Enter ended the search; `given up`: Escape did, and the text is empty. */
 export function typeSearch(search: Search, key: string): 'typed' | 'done' | 'given up' {
   if (key === '<enter>') {
     search.typing = false;
@@ -27,7 +27,7 @@ export function typeSearch(search: Search, key: string): 'typed' | 'done' | 'giv
 
 const isName = (key: string) => key.length > 1 && key.startsWith('<');
 
-/** The next index that has what is searched for, around the end; `from` itself counts unless it is skipped. Null: none. */
+/** The next matching index, wrapping at the end; `from` itself counts unless it is skipped. Null for none. */
 export function around(
   count: number,
   from: number,

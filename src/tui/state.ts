@@ -1,4 +1,4 @@
-/** The state of the view of a run: a bounded fold over the run's events. Rows have consecutive ids from `firstId` on. */
+/** The state of the view of a run: a bounded fold over its events. Rows have consecutive ids starting at `firstId`. */
 import { RecentMap } from '../lib/bounded.ts';
 import { callText } from '../lib/call-text.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -15,14 +15,14 @@ export interface CallRow {
   about: string;
   /** The call of the sub-agent that made it. */
   parent: CallRow | null;
-  /** How many sub-agents deep. */
+  /** Depth of nested sub-agents. */
   depth: number;
   status: CallStatus | null;
   exit_code: number | null;
   duration_ms: number | null;
   /** Why it was denied. */
   reason: string | null;
-  /** When the view learned of it. */
+  /** When the view received it. */
   since_ms: number;
   step: number;
   /** Short lines below it: a diff, or the beginning of a failure's output. */
@@ -51,26 +51,26 @@ export type Row = CallRow | TextRow | NoteRow;
 export interface TuiOptions {
   agent: string;
   now_ms: number;
-  /** The diff of an edit by its input; '' where there is none. */
+  /** The diff of an edit, made from its input; '' if there is none. */
   diffOf: (input: unknown) => string;
 }
 
 export interface TuiState extends TuiOptions {
   began_ms: number;
-  /** When the last event came, by the view's clock. */
+  /** Time of the last event by the view's clock. */
   now_ms: number;
-  /** Since when the model has been silent. */
+  /** Start of the silence of the model. */
   quiet_ms: number;
   run: RunFold;
   open_calls: OpenCalls<CallRow>;
-  /** The last calls by id, open or not. */
+  /** The latest calls by id, open or not. */
   calls: RecentMap<string, CallRow>;
   failed: number;
   denied: number;
   rows: Row[];
   firstId: number;
   store: PartsStore;
-  /** The root agent's messages, and the row where the last text of them ended. */
+  /** The root agent's messages, and the row where their last text ended. */
   spoken: SpokenText;
   text_row: Row | null;
 }
@@ -80,7 +80,7 @@ const BELOW_LINES_MAX = 6;
 const FAILED_LINES_MAX = 3;
 const BELOW_CHARS_MAX = 300;
 const DEPTH_MAX = 4;
-/** Rows are dropped many at a time, so that dropping costs nothing per event. */
+/** Rows are dropped in bulk, so that the cost per event is negligible. */
 const DROP_AT_ONCE = 500;
 
 export function createTuiState(options: TuiOptions): TuiState {
@@ -139,13 +139,13 @@ export function takeEvent(state: TuiState, event: Event, now_ms: number): void {
   }
 }
 
-/** The row with this id; undefined where it was dropped or is still to come. */
+/** The row with this id; undefined if it was dropped or does not exist yet. */
 export const rowAt = ({ rows, firstId }: TuiState, id: number): Row | undefined =>
   rows[id - firstId];
 
 export const lastId = ({ rows, firstId }: TuiState) => firstId + rows.length - 1;
 
-/** Whether a row belongs to a sub-agent that is folded. */
+/** Whether a row belongs to a folded sub-agent. */
 export function isHidden({ parent }: Row): boolean {
   for (let up = parent; up !== null; up = up.parent) if (up.folded) return true;
   return false;
@@ -159,7 +159,7 @@ function addRow(state: TuiState, row: Row): void {
   state.firstId += DROP_AT_ONCE;
 }
 
-/** A note is one line in the list; its whole text can be opened. */
+/** A note is one line in the list; its complete text can be opened. */
 export function addNote(
   state: TuiState,
   text: string,
@@ -189,7 +189,7 @@ function takeMessage(state: TuiState, data: DataOf<'message_finished'>): void {
   } else if (data.text.trim() !== '') addNote(state, data.text, 'dim', data.parent_call_id);
 }
 
-/** A text of the root agent; it continues its row unless it begins a message or other rows came between. */
+/** Adds text of the root agent. It continues its row unless it begins a message or other rows are in between. */
 function say(state: TuiState, text: string, begins: boolean): void {
   if (text === '') return;
   if (begins || state.rows.at(-1) !== state.text_row) {
@@ -202,7 +202,7 @@ function say(state: TuiState, text: string, begins: boolean): void {
 
 const addText = (state: TuiState) => addRow(state, { kind: 'text', text: '', parent: null });
 
-/** Every line end begins a row; so does a line that grows too long. */
+/** Starts a row at every line end, and when a line becomes too long. */
 function appendText(state: TuiState, text: string): void {
   const most = TUI_LIMITS.row_chars_max;
   text.split('\n').forEach((line, index) => {
@@ -278,14 +278,14 @@ function setStatus(state: TuiState, row: CallRow, status: CallStatus): void {
 
 function takeUpdate(state: TuiState, data: DataOf<'call_updated'>): void {
   const row = state.calls.get(data.call_id);
-  // An open call gets its status by its end.
+  // An open call gets its status when it ends.
   if (row === undefined || row.status === null) return;
   if (data.status !== null) setStatus(state, row, data.status);
   row.exit_code = data.exit_code ?? row.exit_code;
   row.below = belowOf(row);
 }
 
-/** The agent's own diff takes the place of the one made of the input. */
+/** The agent's own diff replaces the one made from the input. */
 function takeDiff(state: TuiState, { call_id, diff, source }: DataOf<'file_changed'>): void {
   const row = call_id === null ? undefined : state.calls.get(call_id);
   if (row === undefined || diff === null || source === 'git') return;

@@ -1,4 +1,4 @@
-/** How the views look: colours, signs, and lines of exactly the room that they have. */
+/** The look of the views: colours, signs, and lines cut to the available columns. */
 import { own } from '../lib/own.ts';
 import { columns, oneLine, takeColumns } from '../lib/terminal-text.ts';
 
@@ -6,7 +6,7 @@ type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'inverse';
 
 export interface TuiStyle {
   colour: Record<Colour, (text: string) => string>;
-  /** Whether signs beyond ASCII may be used. */
+  /** Whether non-ASCII characters may be used. */
   unicode: boolean;
 }
 
@@ -28,14 +28,14 @@ const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', 
 const SPINNER_ASCII = ['|', '/', '-', '\\'];
 const SPINNER_FRAME_MS = 100;
 
-/** Of a call's status; `?` where it is not known. */
+/** The sign of a call's status; `?` for an unknown one. */
 export function markOf(status: string, unicode: boolean): { sign: string; tone: Tone } {
   const mark = own(MARKS, status);
   if (mark === undefined) return { sign: '?', tone: 'dim' };
   return { sign: unicode ? mark.sign : mark.ascii, tone: mark.tone };
 }
 
-/** Moves while something is being done. */
+/** A spinner that moves during activity. */
 export function spinnerOf(now_ms: number, unicode: boolean): string {
   const frames = unicode ? SPINNER : SPINNER_ASCII;
   return frames[Math.floor(Math.max(0, now_ms) / SPINNER_FRAME_MS) % frames.length] ?? '*';
@@ -43,7 +43,7 @@ export function spinnerOf(now_ms: number, unicode: boolean): string {
 
 const ellipsisOf = ({ unicode }: TuiStyle) => (unicode ? '…' : '...');
 export const separatorOf = ({ unicode }: TuiStyle) => (unicode ? ' · ' : ' - ');
-/** Before the selected line. */
+/** The mark before the selected line. */
 export const gutterOf = (selected: boolean, { unicode, colour }: TuiStyle) =>
   selected ? colour.cyan(unicode ? '› ' : '> ') : '  ';
 export const GUTTER_COLS = 2;
@@ -51,11 +51,11 @@ export const GUTTER_COLS = 2;
 export const painted = (text: string, tone: Tone, { colour }: TuiStyle) =>
   tone === 'plain' ? text : colour[tone](text);
 
-/** Foreign text on one line, cut to the room. */
+/** Foreign text on one line, escaped and cut to the available columns. */
 export const cut = (text: string, room: number, style: TuiStyle) =>
   oneLine(text, room, ellipsisOf(style));
 
-/** Exactly `width` columns; `text` is harmless and may have our own colours where it fits. */
+/** Exactly `width` columns. `text` is escaped, and may have our own colours if it fits. */
 export function fill(text: string, width: number): string {
   const wide = columns(text);
   return wide > width ? takeColumns(text, width) : text + ' '.repeat(width - wide);
@@ -63,24 +63,24 @@ export function fill(text: string, width: number): string {
 
 const COLOUR = /\u001b\[\d+m/g;
 
-/** A line that may have our own colours, at most `width` columns; one that is too long loses its colours. */
+/** A line of at most `width` columns that may have our own colours; a line that is too long loses them. */
 export const clipped = (line: string, width: number) =>
   columns(line) <= width ? line : takeColumns(line.replace(COLOUR, ''), width);
 
-/** Two texts at both ends of a line, each with a margin; the left one is cut, the right one left out where they do not fit. */
+/** Texts at both ends of a line, with margins. If they do not fit, the left one is cut or the right one omitted. */
 export function ends(left: string, right: string, width: number, style: TuiStyle): string {
   const room = width - columns(right) - 3;
   if (room < 12) return fill(` ${cut(left, width - 2, style)}`, width);
   return ` ${fill(cut(left, room, style), room)} ${right} `;
 }
 
-/** `text` with what a search finds in it marked. */
+/** `text` with the matches of a search marked. */
 export function marked(text: string, search: RegExp | null, { colour }: TuiStyle): string {
   return search === null ? text : text.replace(search, (found) => colour.inverse(found));
 }
 
 const SPECIAL = /[.*+?^${}()|[\]\\]/g;
 
-/** Finds a text whatever its case; null: nothing is searched for. */
+/** A case-insensitive pattern for a text; null for an empty search. */
 export const searchOf = (text: string): RegExp | null =>
   text === '' ? null : new RegExp(text.replace(SPECIAL, '\\$&'), 'giu');

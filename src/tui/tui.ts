@@ -1,4 +1,4 @@
-/** The full-screen view of one run. The keyboard is the caller's: it may be used while the view is closed. */
+/** The full-screen view of one run. The caller owns the keyboard, and may use it while the view is closed. */
 import { createColours } from '../lib/colours.ts';
 import { layout } from './layout.ts';
 import { pressKey, type RunView, type Wish } from './run-view.ts';
@@ -8,17 +8,17 @@ import type { TuiStyle } from './style.ts';
 
 export interface TuiLook {
   colour: boolean;
-  /** Whether signs beyond ASCII may be used. */
+  /** Whether non-ASCII characters may be used. */
   unicode: boolean;
-  /** Beginnings of paths that are shown as `~`. */
+  /** Path prefixes that are shown as `~`. */
   home: string | null;
 }
 
 export interface TuiInput extends TuiLook {
   stdout: ScreenStream;
-  /** The run to show; it may be another one at each call. */
+  /** The run to show; may change between calls. */
   run: () => { state: TuiState; view: RunView };
-  /** The terminal takes nothing any more. */
+  /** The terminal was closed. */
   gone: () => void;
 }
 
@@ -40,7 +40,7 @@ export function openTui({ stdout, run, gone, ...look }: TuiInput) {
     gone,
   });
   return {
-    /** The run changed. */
+    /** Signals a change of the run. */
     changed: screen.schedule,
     press(key: string): Wish {
       const wish = pressKey({ ...now(), size: screen.size() }, key);

@@ -1,4 +1,4 @@
-/** Which lines of a list are shown: a cursor that moves by lines through rows of any height, and a window around it. */
+/** The visible lines of a list: a cursor that moves by lines through rows of any height, and a window around it. */
 
 /** A line of a row. */
 export interface Spot {
@@ -6,7 +6,7 @@ export interface Spot {
   line: number;
 }
 
-/** Rows with consecutive ids; a row that is hidden has no height. `last` is before `first` where there are none. */
+/** Rows with consecutive ids; a hidden row has no height. `last` is less than `first` when there are none. */
 export interface Shape {
   first: number;
   last: number;
@@ -15,14 +15,14 @@ export interface Shape {
 
 const before = (a: Spot, b: Spot) => a.row < b.row || (a.row === b.row && a.line < b.line);
 
-/** The first line that is shown at or after the row; null: none. */
+/** The first visible line at or after the row; null for none. */
 function fromRow(shape: Shape, row: number): Spot | null {
   for (let at = Math.max(shape.first, row); at <= shape.last; at++)
     if (shape.height(at) > 0) return { row: at, line: 0 };
   return null;
 }
 
-/** The last row that is shown at or before the row; null: none. */
+/** The last visible row at or before the row; null for none. */
 function upTo(shape: Shape, row: number): number | null {
   for (let at = Math.min(shape.last, row); at >= shape.first; at--)
     if (shape.height(at) > 0) return at;
@@ -35,7 +35,7 @@ export function endOf(shape: Shape): Spot {
   return row === null ? { row: shape.first, line: 0 } : { row, line: shape.height(row) - 1 };
 }
 
-/** The nearest line that exists and is shown: rows are dropped, folded, and change their height. */
+/** The nearest visible line: rows are dropped, folded, and change their height. */
 function near(shape: Shape, { row, line }: Spot): Spot {
   const height = row < shape.first || row > shape.last ? 0 : shape.height(row);
   if (height > 0) return { row, line: Math.min(line, height - 1) };
@@ -43,7 +43,7 @@ function near(shape: Shape, { row, line }: Spot): Spot {
   return up === null ? (fromRow(shape, row) ?? endOf(shape)) : { row: up, line: 0 };
 }
 
-/** `lines` further down, or up where negative; at most to the ends. */
+/** Moves `lines` down, or up if negative, at most to the ends. */
 export function moved(shape: Shape, from: Spot, lines: number): Spot {
   let { row, line } = near(shape, from);
   line += lines;
@@ -62,7 +62,7 @@ export function moved(shape: Shape, from: Spot, lines: number): Spot {
   return { row, line };
 }
 
-/** The window of `room` lines that shows the cursor, and as far as possible begins at `top`. 'end': the last lines. */
+/** The window of `room` lines that contains the cursor and begins at `top` if possible. 'end': the last lines. */
 export function windowOf(
   shape: Shape,
   place: { cursor: Spot | 'end'; top: Spot },
@@ -84,7 +84,7 @@ export function windowOf(
   return { top, cursor };
 }
 
-/** The lines of a window, from `top` on; `draw` gives those of a row. */
+/** The lines of a window starting at `top`; `draw` returns the lines of a row. */
 export function linesFrom(
   shape: Shape,
   top: Spot,

@@ -10,10 +10,6 @@ const root = join(import.meta.dirname, '../..');
 const PENDING: readonly string[] = [
   'bench/',
   'docs/guide/',
-  'docs/reference/',
-  'src/app/',
-  'src/cli/',
-  'src/projections/',
   'test/chaos-proxy.ts',
   'test/contract/',
   'test/crash/',

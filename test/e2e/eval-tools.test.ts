@@ -45,11 +45,11 @@ describe('code-grader', () => {
     ['crash', /^the grader ended with exit code 1: .*the grader is ill/],
     ['killed', 'the grader was ended by SIGKILL'],
     ['flood', 'the grader printed more than 1048576 bytes'],
-    ['say:garbage', 'the grader printed no JSON: "garbage"'],
+    ['say:garbage', 'the grader did not print JSON: "garbage"'],
     ['say:', 'the grader printed nothing'],
     ['say:{"score": 3}', 'the grader gave no score from 0 to 1: "{\\"score\\":3}"'],
     ['say:{"score": null, "assertions": []}', /^the grader gave no score/],
-    ['say:[]', 'the grader answered with JSON that is no map'],
+    ['say:[]', 'the grader answered with JSON that is not a map'],
   ];
   verifies(
     'EV-7',
@@ -272,7 +272,7 @@ describe('llm-grader', () => {
     answers = [{ status: 200, body: '<html>' }];
     expect((await grade(rubric(), RUN, tools)).reason).toMatch(/gave no text: "<html>"$/);
     answers = [{ status: 200, body: openai('x'.repeat(2_000_000)) }];
-    expect((await grade(rubric(), RUN, tools)).reason).toBe('the model answered with too much');
+    expect((await grade(rubric(), RUN, tools)).reason).toBe('the answer of the model is too long');
     for (const one of [slow, gone, moved])
       expect(one).toMatchObject({ verdict: 'fail', broken: true });
   });

@@ -85,7 +85,7 @@ tests:
   const record = await tacho(['eval', 'a.yaml', '--run', 'last', '--trust']);
   expect([record.code, record.stdout]).toEqual([
     1,
-    expect.stringMatching(/fail {2}command \(0\.00\): the folder of the run is gone: /),
+    expect.stringMatching(/fail {2}command \(0\.00\): the folder of the run is missing: /),
   ]);
 });
 
@@ -112,7 +112,7 @@ test('agents at a time need a workspace, and tool names must be known', async ()
   const named = await tacho(['eval', 'b.yaml', '--run', 'last']);
   expect([named.code, named.stderr]).toEqual([
     2,
-    `error: b.yaml:4:60: tests[0].assertions[0].expected[0].tool "run_shell_command" is an agent's own name of a tool: records have it as Bash\n`,
+    `error: b.yaml:4:60: tests[0].assertions[0].expected[0].tool "run_shell_command" is the native name of a tool: use Bash, its name in records\n`,
   ]);
 });
 

@@ -38,7 +38,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'an id twice',
       'assertions: [{type: is-json}]\ntests:\n  - id: a\n  - id: a',
-      'evals/a.yaml:4:5: tests[1].id "a" is there already',
+      'evals/a.yaml:4:5: tests[1].id "a" is already used',
     ],
     [
       'an unknown field',
@@ -77,7 +77,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:41: tests[0].assertions[0].should_trigger must be true or false',
     ],
     [
-      'a text that is none',
+      'a value that is not a text',
       asserting('{type: skill-trigger, skill: [x]}'),
       'evals/a.yaml:4:31: tests[0].assertions[0].skill must be a text',
     ],
@@ -132,12 +132,12 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:27: tests[0].assertions[0].assertions is empty: there is nothing to assert',
     ],
     [
-      'a repeat that is none',
+      'an invalid repeat',
       'repeat: 0\ntests: [{id: a, assert: [{type: is-json}]}]',
       'evals/a.yaml:1:1: repeat must be a whole number from 1 on',
     ],
     [
-      'a file that is not there',
+      'a missing file',
       'tests: cases.yaml',
       'evals/a.yaml:1:1: tests names a file that cannot be read: cases.yaml',
     ],
@@ -147,7 +147,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     expect(first?.slice(0, want.length)).toBe(want);
   });
 
-  verifies('EV-9', 'all mistakes of a file are reported at once', async () => {
+  verifies('EV-9', 'all mistakes of a file are reported together', async () => {
     expect(
       await mistakesIn('tests:\n  - id: a\n    assert:\n      - type: cost\n      - type: x\n'),
     ).toEqual([
@@ -158,23 +158,28 @@ describe('mistakes are reported with file, line, column and field', () => {
     ]);
   });
 
-  verifies('EV-9', 'mistakes of every kind, also in a file of cases, have one form', async () => {
-    const cases = '{"id":"a","assert":[{"type":"is-json"}],"repeat":0}\n{"id"\n{"input":"x"}\n';
-    const files: Files = { ...NO_FILES, open: (_, path) => ({ path, text: cases }) };
-    const text = 'threshold: 2\ntest: x\nworkspace: 3\ntarget: {}\nmetadata: []\ntests: c.jsonl\n';
-    const error = await parseEvalFile('a.yaml', text, files, {}).catch((thrown: Error) => thrown);
-    expect((error as Error).message.split('\n')).toEqual([
-      'a.yaml:1:1: threshold must be a number from 0 to 1',
-      'a.yaml:2:1: test is no known field; did you mean tests?',
-      'a.yaml:3:1: workspace must be a text',
-      'a.yaml:4:1: target must be a text, or a map with name',
-      'a.yaml:5:1: metadata must be a map',
-      "c.jsonl:2:6: no JSON: Expected ':' after property name in JSON",
-      'c.jsonl:1:41: [0].repeat must be a whole number from 1 on',
-      'c.jsonl:3:1: [1] lacks the field id',
-      'c.jsonl:3:1: [1] asserts nothing: add assertions, such as {type: llm-grader}',
-    ]);
-  });
+  verifies(
+    'EV-9',
+    'mistakes of every kind, also in a file of cases, have the same form',
+    async () => {
+      const cases = '{"id":"a","assert":[{"type":"is-json"}],"repeat":0}\n{"id"\n{"input":"x"}\n';
+      const files: Files = { ...NO_FILES, open: (_, path) => ({ path, text: cases }) };
+      const text =
+        'threshold: 2\ntest: x\nworkspace: 3\ntarget: {}\nmetadata: []\ntests: c.jsonl\n';
+      const error = await parseEvalFile('a.yaml', text, files, {}).catch((thrown: Error) => thrown);
+      expect((error as Error).message.split('\n')).toEqual([
+        'a.yaml:1:1: threshold must be a number from 0 to 1',
+        'a.yaml:2:1: test is no known field; did you mean tests?',
+        'a.yaml:3:1: workspace must be a text',
+        'a.yaml:4:1: target must be a text, or a map with name',
+        'a.yaml:5:1: metadata must be a map',
+        "c.jsonl:2:6: no JSON: Expected ':' after property name in JSON",
+        'c.jsonl:1:41: [0].repeat must be a whole number from 1 on',
+        'c.jsonl:3:1: [1] lacks the field id',
+        'c.jsonl:3:1: [1] asserts nothing: add assertions, such as {type: llm-grader}',
+      ]);
+    },
+  );
 
   test('a hundred mistakes are counted, not listed', async () => {
     const tests = Array.from({ length: 100 }, () => ({}));
@@ -182,7 +187,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     expect([lines.length, lines.at(-1)]).toEqual([21, expect.stringMatching(/^and \d+ more$/)]);
   });
 
-  test('aliases that would grow without end are refused', async () => {
+  test('aliases that would expand without limit are refused', async () => {
     const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]'];
     for (const [one, two] of ['ab', 'bc', 'cd', 'de', 'ef', 'fg', 'gh']) {
       bomb.push(`${two}: &${two} [${Array(9).fill(`*${one}`).join(',')}]`);
@@ -192,7 +197,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     );
   });
 
-  test('only those mistakes cost time that are shown, whatever their length', async () => {
+  test('only the mistakes that are shown cost time, whatever their length', async () => {
     const keys = Array.from({ length: 1_000 }, (_, i) => `${'assertion'.repeat(6)}${i}: 1`);
     const text = `metadata: &a {${keys.join(', ')}}\ntests:\n${'  - {<<: *a}\n'.repeat(45)}`;
     const grader = `- {id: a, assertions: [{type: ${'x'.repeat(1_000_000)}}]}`;
@@ -239,7 +244,7 @@ tests:
     const { tests, notes, name } = await parse(text);
     expect(name).toBe('skills');
     expect(notes).toEqual([
-      'evals/a.yaml:7:30: execution.workers has no effect: targets of tacho.yaml say where and how an agent runs',
+      'evals/a.yaml:7:30: execution.workers has no effect: targets of tacho.yaml define where and how an agent runs',
     ]);
     const latency = {
       type: 'latency',
@@ -314,7 +319,7 @@ tests:
     expect(other.tests[0]?.assertions).toEqual(usual.tests[0]?.assertions);
   });
 
-  test('a text is a criterion for a model, with what the file says of it', async () => {
+  test('a text is a criterion for a judging model, with the settings of the file', async () => {
     const { tests } = await parse(
       'grader: {api: anthropic, model: m}\ntests: [{id: a, assertions: [is kind, {type: rubrics, criteria: [{id: k, outcome: is kind}]}]}]',
     );

@@ -34,7 +34,7 @@ const target: Read<string> = (value, place) => {
   place.mistake('must be a text, or a map with name');
   return '';
 };
-const none = is.unused('has no effect: targets of tacho.yaml say where and how an agent runs');
+const none = is.unused('has no effect: targets of tacho.yaml define where and how an agent runs');
 const data = is.anything;
 
 const alike = <N extends string, R>(read: R, ...names: N[]) =>
@@ -94,7 +94,7 @@ export const TEST = {
   ...alike(none, 'conversation_id', 'depends_on', 'on_dependency_failure'),
 } satisfies Fields;
 
-/** As it is spelt in the file, for its place. */
+/** The spelling in the file, for its position. */
 const spelt = (value: unknown, names: readonly string[]) =>
   names.find((name) => isMap(value) && Object.hasOwn(value, name)) ?? (names[0] as string);
 
@@ -145,13 +145,13 @@ function testsOf(value: unknown, place: Place, suite: Suite): EvalTest[] {
     const here = place.inside(i);
     const test = testOf(item, here, suite);
     if (test === null) return [];
-    if (ids.has(test.id)) here.inside('id').mistake(() => `${quoted(test.id)} is there already`);
+    if (ids.has(test.id)) here.inside('id').mistake(() => `${quoted(test.id)} is already used`);
     ids.add(test.id);
     return [test];
   });
 }
 
-/** YAML, or of a file of cases JSON lines. */
+/** Reads YAML, or JSON lines for a file of cases. */
 async function sourceOf(path: string, words: string, jsonl: boolean): Promise<Source> {
   if (jsonl) return readJsonl(path, words);
   const { readYaml } = await import('../../lib/schema/yaml.ts');
@@ -162,7 +162,7 @@ async function sourceOf(path: string, words: string, jsonl: boolean): Promise<So
   return { path, value: undefined, faults: [{ ...start, message }], positionOf: () => start };
 }
 
-/** The tests of the file itself, or of the file of cases that it names. */
+/** The tests of the file, or of the file of cases that it names. */
 async function allTests(given: unknown, place: Place, suite: Suite): Promise<EvalTest[]> {
   if (typeof given !== 'string') return testsOf(given, place, suite);
   const found = suite.files.open(suite.source.path, given);

@@ -1,4 +1,4 @@
-/** Assertions of an eval file: of a known type, with the fields of that type. */
+/** Reads the assertions of an eval file: each has a known type and the fields of that type. */
 import { isMap, own } from '../../lib/own.ts';
 import { type Place, quoted } from '../../lib/schema/mistakes.ts';
 import * as is from '../../lib/schema/read.ts';
@@ -8,7 +8,7 @@ import { type Assertion, THRESHOLD } from '../types.ts';
 import { fileText } from './read-input.ts';
 import type { Suite } from './suite.ts';
 
-/** The name of the list, and how else it is spelt. */
+/** The name of the list and its other spellings. */
 export const ASSERTIONS = ['assertions', 'assert', 'evaluators', 'graders'];
 const NESTING_MAX = 8;
 
@@ -76,7 +76,7 @@ function assertionOf(value: unknown, place: Place, suite: Suite): Assertion | nu
   };
 }
 
-/** Options with what the file gives for all, members read, and names of files made whole. */
+/** Options with the defaults of the file, members read, and file names resolved. */
 function optionsOf(type: string, given: Record<string, unknown>, place: Place, suite: Suite) {
   const { files, source } = suite;
   if (own(GRADERS, type)?.members) {

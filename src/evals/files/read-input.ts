@@ -1,4 +1,4 @@
-/** The input of a test: a text, a message, a list of them, with texts out of files. */
+/** The input of a test: a text, a message or a list of them; texts may come from files. */
 
 import { isMap } from '../../lib/own.ts';
 import type { Place } from '../../lib/schema/mistakes.ts';
@@ -43,7 +43,7 @@ export function messagesOf(value: unknown, place: Place, suite: Suite): Message[
   });
 }
 
-/** Replaces `{{ name }}` by a variable of the test; an unknown name stays as it is. */
+/** Replaces `{{ name }}` by a variable of the test; an unknown name is left unchanged. */
 export const filled = (messages: readonly Message[], vars: Record<string, unknown>): Message[] =>
   messages.map(({ role, content }) => ({
     role,

@@ -21,9 +21,9 @@ type Shared =
   | 'input'
   | 'assertions';
 
-/** Facts from outside of the file. */
+/** Settings from outside the file. */
 export interface Known {
-  /** The judging model where the file names none. */
+  /** The judging model if the file names none. */
   model?: Suite['model'];
   /** Without them, names of tools are not checked. */
   toolNames?: () => Promise<ToolNames>;
@@ -34,7 +34,7 @@ export interface Suite extends Pick<EvalTest, Shared> {
   source: Source;
   files: Files;
   report: Report;
-  /** For tests without an input of their own. */
+  /** For tests without their own input. */
   prompt: unknown;
   model: Readonly<Record<string, unknown>>;
   /** Tools that expectations name; filled while the file is read. */

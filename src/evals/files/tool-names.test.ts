@@ -21,10 +21,10 @@ test('canonical names, MCP tools, names that agents keep and listed ones are kno
 
 test('any other name is a mistake with a suggestion', async () => {
   const at = (i: number) => `tests[0].assertions[0].expected[${i}].tool`;
-  const hint = 'List a tool of your own under tools in this file';
+  const hint = 'List your own tools under tools in this file';
   expect(await mistakes(['bash', 'run_shell_command', 'Edot', 'deploy_site'])).toEqual([
-    `${at(0)} "bash" is an agent's own name of a tool: records have it as Bash`,
-    `${at(1)} "run_shell_command" is an agent's own name of a tool: records have it as Bash`,
+    `${at(0)} "bash" is the native name of a tool: use Bash, its name in records`,
+    `${at(1)} "run_shell_command" is the native name of a tool: use Bash, its name in records`,
     `${at(2)} "Edot" is no known tool; did you mean Edit? ${hint}`,
     expect.stringMatching(
       /^tests.* "deploy_site" is no known tool; known are Read, .*AskUser\. List/,

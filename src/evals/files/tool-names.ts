@@ -1,15 +1,15 @@
 /**
- * Names of tools in expectations. A misspelt one would fail without a reason, so each name must be known: canonical, of an
- * MCP server (`mcp__…`), one that an agent's own tool keeps, or listed under `tools` in the file.
+ * Checks names of tools in expectations. A misspelt name would fail without a clear reason, so each name must be known:
+ * canonical, of an MCP server (`mcp__…`), a native name that appears in records, or listed under `tools` in the file.
  */
 import { type Place, quoted } from '../../lib/schema/mistakes.ts';
 import { nearestWord } from '../../lib/schema/read.ts';
 import { CANONICAL_TOOLS } from '../../model/words.ts';
 
 export interface ToolNames {
-  /** Names that appear in records as the agent has them. */
+  /** Native names that appear in records unchanged. */
   kept: ReadonlySet<string>;
-  /** Name of an agent → canonical name that appears in records instead. */
+  /** Native name → canonical name that appears in records instead. */
   renamed: ReadonlyMap<string, string>;
 }
 
@@ -22,7 +22,7 @@ const CANONICAL: ReadonlySet<string> = new Set(CANONICAL_TOOLS);
 
 const isPlain = (name: string) => CANONICAL.has(name) || name.startsWith('mcp__');
 
-/** `names` is asked only where a name is neither canonical nor of an MCP server. */
+/** `names` is called only if a name is neither canonical nor of an MCP server. */
 export async function checkToolNames(
   named: readonly NamedTool[],
   listed: readonly string[],
@@ -38,11 +38,11 @@ export async function checkToolNames(
 function mistakeIn(name: string, { kept, renamed }: ToolNames, listed: readonly string[]): string {
   const canonical = renamed.get(name);
   if (canonical !== undefined)
-    return `${quoted(name)} is an agent's own name of a tool: records have it as ${canonical}`;
+    return `${quoted(name)} is the native name of a tool: use ${canonical}, its name in records`;
   const all = [...CANONICAL_TOOLS, ...listed, ...kept];
   const same = all.find((one) => one.toLowerCase() === name.toLowerCase());
   const near = same ?? nearestWord(name, all);
   const hint =
     near === undefined ? `known are ${CANONICAL_TOOLS.join(', ')}.` : `did you mean ${near}?`;
-  return `${quoted(name)} is no known tool; ${hint} List a tool of your own under tools in this file`;
+  return `${quoted(name)} is no known tool; ${hint} List your own tools under tools in this file`;
 }

@@ -33,7 +33,7 @@ describe('paths in arguments', () => {
     expect(await verdict({ file_path: expected }, { file_path: actual })).toBe(want);
   });
 
-  test('only fields that hold paths are compared as paths, at any depth', async () => {
+  test('only path fields are compared as paths, at any depth', async () => {
     const changes = [{ path: `${CWD}/a.txt`, kind: 'add' }];
     expect(await verdict({ changes: [{ path: 'a.txt', kind: 'add' }] }, { changes })).toBe('pass');
     expect(await verdict({ old_string: 'a' }, { old_string: `${CWD}/a` })).toBe('fail');
@@ -82,7 +82,7 @@ describe('matchers', () => {
     expect(found.evidence.map(({ call_id }) => call_id)).toEqual(['c2', 'c3']);
   });
 
-  test('a pattern that takes too long is no verdict', async () => {
+  test('a pattern that takes too long gives no verdict', async () => {
     const failure = 'the pattern took more than 2000 ms';
     const matches = async () => ({ matched: [], failure });
     const slow = expecting({ file_path: { regex: '(a+)+$' } });
@@ -116,7 +116,7 @@ describe('matchers', () => {
       'takes one of regex, contains, glob, equals, not regex and contains',
     ],
     ['{ contains: [1] }', 'contains must be a text'],
-    ['{ contains: a, flags: i }', 'flags has an effect with regex only'],
+    ['{ contains: a, flags: i }', 'flags has an effect only with regex'],
     ['{ regex: a, flag: i }', 'flag is no known field; did you mean flags?'],
     ['[{ glob: "" }]', 'glob must not be empty'],
   ])('%s is a mistake', async (matcher, want) => {
@@ -149,7 +149,7 @@ describe('the nearest call is shown', () => {
     );
   });
 
-  test('with its status, fields too many, or its place', async () => {
+  test('with its status, extra fields, or its position', async () => {
     const bash = call('Bash', { command: 'ls', cwd: '/' });
     const exact = { tool: 'Bash', args: { command: 'ls' }, args_match: 'exact', status: 'error' };
     expect(await reason(exact, bash)).toBe(
@@ -161,15 +161,15 @@ describe('the nearest call is shown', () => {
     expect(swapped.reason).toMatch(/: not found; call \d of 2 matches, but not in this order/);
   });
 
-  test('or else the tools that were called', async () => {
+  test('or else the called tools', async () => {
     const bash = call('Bash', { command: 'ls' });
     expect(await reason({ tool: 'Edit' }, bash, call('Read'), bash)).toBe(
-      'Edit: not found; called were Bash (2 times), Read',
+      'Edit: not found; the calls were Bash (2 times), Read',
     );
     expect(await reason({ tool: 'Edit' })).toBe('Edit: not found; no tool was called');
   });
 
-  test('of long texts, the part around the first difference', async () => {
+  test('with the part around the first difference of long texts', async () => {
     const long = (end: string) => `${'x'.repeat(500)}${end}${'y'.repeat(500)}`;
     const step = { tool: 'Bash', args: { command: long('A') } };
     const text = await reason(step, call('Bash', { command: long('B') }));

@@ -28,13 +28,13 @@ type At = readonly (string | number)[];
 
 export interface Difference {
   at: At;
-  /** `status`: not of an argument, but of how the call ended. */
+  /** `status`: a difference in the status of the call, not in an argument. */
   kind: 'other' | 'missing' | 'extra' | 'status';
   expected: unknown;
 }
 
 export interface Comparing {
-  /** The folder of the run, clean, in every spelling. */
+  /** The normalised paths of the folder of the run. */
   roots: readonly string[];
   test: Patterns['test'];
 }
@@ -43,7 +43,7 @@ interface Walk extends Comparing {
   /** Whether fields that only one side has are differences. */
   missing: boolean;
   extra: boolean;
-  /** Inside of `equals`, where a map is no matcher. */
+  /** Inside `equals`, where a map is not a matcher. */
   literal?: true;
 }
 
@@ -54,7 +54,7 @@ const MODES = {
   subset: { missing: false, extra: true },
 } as const;
 
-/** All differences; none: the arguments match. */
+/** All differences; empty when the arguments match. */
 export function* differences(
   expected: unknown,
   actual: unknown,
@@ -98,11 +98,11 @@ function* walk(expected: unknown, actual: unknown, at: At, how: Walk): Generator
     yield { at, kind: 'other', expected };
 }
 
-/** Whether the value there is a path: the nearest field name says so. */
+/** Whether the value is a path, by the nearest field name. */
 const isPathAt = (at: At) =>
   PATH_FIELDS.has(String(at.findLast((key) => typeof key === 'string') ?? ''));
 
-/** Paths are the same when both lead to the same place inside of the run's folder. */
+/** Paths are equal if both lead to the same place inside the run's folder. */
 function samePath(expected: unknown, actual: unknown, at: At, { roots }: Walk): boolean {
   if (typeof expected !== 'string' || typeof actual !== 'string' || !isPathAt(at)) return false;
   const wanted = pathInside(expected, roots);
@@ -124,7 +124,7 @@ function matcherHolds(wanted: Matcher, actual: unknown, at: At, how: Walk): bool
     const pattern = globPattern(wanted.glob.replace(/^(?:\.\/)+/, ''), '[^/]');
     return path !== null && how.test(pattern, '', path);
   }
-  // Each of them is tested, so that patterns are collected for all.
+  // All are tested, so that the patterns of all are collected.
   const spellings = [text, ...(inside === null ? [] : [inside])];
   return spellings.map((path) => textHolds(wanted, path, how.test)).includes(true);
 }

@@ -29,7 +29,7 @@ function messageOf({ role, content, tool_calls }: TranscriptMessage) {
   };
 }
 
-/** The input of the command; the names are those of AgentV's graders. */
+/** The input of the command, with the field names of AgentV's graders. */
 function payloadOf(test: EvalTest, transcript: Transcript, config: unknown): unknown {
   const calls = transcript.messages.flatMap((message) => message.tool_calls);
   const counts = new Map<string, number>();
@@ -76,7 +76,7 @@ function factsOf(list: unknown): Evidence[] {
 
 /** The verdict in the answer of a grader, also of a model. */
 export function gradeOfAnswer(answer: unknown): Grade {
-  if (!isMap(answer)) return broken('the grader answered with JSON that is no map');
+  if (!isMap(answer)) return broken('the grader answered with JSON that is not a map');
   const evidence = factsOf(answer.assertions);
   const share = evidence.filter(({ passed }) => passed).length / evidence.length;
   const score = answer.score ?? (evidence.length === 0 ? undefined : share);
@@ -96,7 +96,7 @@ function verdictOf({ failure, code, stdout, stderr }: CommandResult): Grade {
   try {
     return gradeOfAnswer(JSON.parse(stdout));
   } catch {
-    return broken(`the grader printed no JSON: ${excerpt(stdout)}`);
+    return broken(`the grader did not print JSON: ${excerpt(stdout)}`);
   }
 }
 

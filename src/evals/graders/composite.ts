@@ -11,7 +11,7 @@ export const AGGREGATORS = ['weighted_average', 'threshold'] as const;
 
 interface Aggregator {
   type: (typeof AGGREGATORS)[number];
-  /** By the members' names; goes before their own weights. */
+  /** By member name; takes precedence over their own weights. */
   weights?: Readonly<Record<string, number>>;
   /** The share of members that must pass. */
   threshold?: number;

@@ -28,52 +28,48 @@ describe('figures', () => {
     [{ type: 'token-usage', max_total: 125, max_input: 100, max_output: 20 }, 'pass'],
     [{ type: 'token_usage', max_output: 19 }, 'fail'],
   ];
-  verifies('EV-5', 'a limit is kept or it is not', async () => {
+  verifies('EV-5', 'a limit is either kept or not', async () => {
     for (const [assertion, want] of limits) {
       const { verdict } = await grade(assertion, USED);
       expect({ assertion, verdict }).toEqual({ assertion, verdict: want });
     }
   });
 
-  verifies(
-    'EV-5',
-    'a figure that is not known fails with that word, however many others hold',
-    async () => {
-      const assertion = {
-        type: 'execution-metrics',
-        max_tool_calls: 9,
-        max_steps: 9,
-        max_duration_ms: 9,
-        max_cost_usd: 9,
-        max_tokens: 9,
-      };
-      expect(await grade(assertion, UNKNOWN)).toMatchObject({
+  verifies('EV-5', 'an unknown figure fails and is named, however many others pass', async () => {
+    const assertion = {
+      type: 'execution-metrics',
+      max_tool_calls: 9,
+      max_steps: 9,
+      max_duration_ms: 9,
+      max_cost_usd: 9,
+      max_tokens: 9,
+    };
+    expect(await grade(assertion, UNKNOWN)).toMatchObject({
+      verdict: 'fail',
+      score: 0,
+      reason:
+        'tokens: not known, limit 9; cost in USD: not known, limit 9; duration in ms: not known, limit 9',
+    });
+    for (const one of [
+      { type: 'cost', budget: 1 },
+      { type: 'latency', threshold: 1 },
+      { type: 'token-usage', max_input: 1 },
+      { type: 'token-usage', max_total: 1 },
+    ]) {
+      const { verdict, reason } = await grade(one, UNKNOWN);
+      expect({ one, verdict, known: !reason.includes('not known') }).toEqual({
+        one,
+        verdict: 'fail',
+        known: false,
+      });
+      const negated = await grade({ ...one, negate: true }, UNKNOWN);
+      expect({ one, verdict: negated.verdict, score: negated.score }).toEqual({
+        one,
         verdict: 'fail',
         score: 0,
-        reason:
-          'tokens: not known, limit 9; cost in USD: not known, limit 9; duration in ms: not known, limit 9',
       });
-      for (const one of [
-        { type: 'cost', budget: 1 },
-        { type: 'latency', threshold: 1 },
-        { type: 'token-usage', max_input: 1 },
-        { type: 'token-usage', max_total: 1 },
-      ]) {
-        const { verdict, reason } = await grade(one, UNKNOWN);
-        expect({ one, verdict, known: !reason.includes('not known') }).toEqual({
-          one,
-          verdict: 'fail',
-          known: false,
-        });
-        const negated = await grade({ ...one, negate: true }, UNKNOWN);
-        expect({ one, verdict: negated.verdict, score: negated.score }).toEqual({
-          one,
-          verdict: 'fail',
-          score: 0,
-        });
-      }
-    },
-  );
+    }
+  });
 });
 
 describe('text', () => {
@@ -101,14 +97,14 @@ describe('text', () => {
     [{ type: 'contains', value: 'x', negate: true }, 'Hello', 'pass'],
     [{ type: 'contains', value: 'H', negate: true }, 'Hello', 'fail'],
   ];
-  verifies('EV-6', 'each text grader asks what its name says', async () => {
+  verifies('EV-6', 'each text grader checks what its name says', async () => {
     for (const [assertion, text, want] of rules) {
       const { verdict } = await grade(assertion, said(text));
       expect({ assertion, text, verdict }).toEqual({ assertion, text, verdict: want });
     }
   });
 
-  test('a time that is no date is not passed to a command', async () => {
+  test('a time outside the range of dates is not passed to a command', async () => {
     const tools = {
       run: async ({ input }: { input: string }) => {
         const { start_time } = JSON.parse(input);
@@ -121,26 +117,22 @@ describe('text', () => {
     expect(verdict).toBe('pass');
   });
 
-  verifies(
-    'EV-7',
-    'a command gets the count of each tool, whatever the tool is called',
-    async () => {
-      const names = ['constructor', '__proto__', 'Read', 'constructor', 'toString'];
-      let input = '';
-      const tools = {
-        run: async (request: { input: string }) => {
-          input = request.input;
-          return { failure: null, code: 0, stdout: '{"score": 1}', stderr: '', dropped: 0 };
-        },
-      };
-      const run = transcript(names.map((name) => call(name)));
-      await gradeAll([{ type: 'code-grader', command: ['x'] }], run, { tools });
-      const counts = '"tool_calls":{"constructor":2,"__proto__":1,"Read":1,"toString":1}';
-      expect(input).toContain(counts);
-    },
-  );
+  verifies('EV-7', 'a command gets the count of each tool, whatever its name', async () => {
+    const names = ['constructor', '__proto__', 'Read', 'constructor', 'toString'];
+    let input = '';
+    const tools = {
+      run: async (request: { input: string }) => {
+        input = request.input;
+        return { failure: null, code: 0, stdout: '{"score": 1}', stderr: '', dropped: 0 };
+      },
+    };
+    const run = transcript(names.map((name) => call(name)));
+    await gradeAll([{ type: 'code-grader', command: ['x'] }], run, { tools });
+    const counts = '"tool_calls":{"constructor":2,"__proto__":1,"Read":1,"toString":1}';
+    expect(input).toContain(counts);
+  });
 
-  test('a pattern that was not finished is no verdict, also not when negated', async () => {
+  test('a pattern that was not finished gives no verdict, even when negated', async () => {
     const tools = { matches: async () => ({ matched: [], failure: 'took too long' }) };
     const assertion = { type: 'regex', value: '(a+)+$', negate: true };
     expect(await grade(assertion, said('aaa'), tools)).toMatchObject({
@@ -159,7 +151,7 @@ describe('several assertions', () => {
     return [verdict, score];
   };
 
-  verifies('EV-8', 'a test passes from its threshold on, by weights', async () => {
+  verifies('EV-8', 'a test passes at its threshold, by weights', async () => {
     expect(await of([yes, no])).toEqual(['fail', 0.5]);
     expect(await of([yes, yes, yes, yes, no])).toEqual(['pass', 0.8]);
     expect(await of([{ ...yes, weight: 3 }, no])).toEqual(['fail', 0.75]);
@@ -171,7 +163,7 @@ describe('several assertions', () => {
     expect((await of(thirds))[0]).toBe('pass');
   });
 
-  verifies('EV-8', 'a required assertion that fails is the end of it', async () => {
+  verifies('EV-8', 'a failed required assertion fails the test', async () => {
     expect(
       await of([
         { ...yes, weight: 99 },
@@ -208,7 +200,7 @@ describe('several assertions', () => {
     expect(await of([nested])).toEqual(['pass', 1]);
   });
 
-  test('a grader that throws is a verdict of its own', async () => {
+  test('an exception in a grader becomes its verdict', async () => {
     const { assertions, verdict } = await gradeAll(
       [{ type: 'code-grader', command: ['x'], negate: true }, yes],
       transcript(),
@@ -221,20 +213,20 @@ describe('several assertions', () => {
   });
 });
 
-describe('what a judging model says', () => {
+describe('the answer of a judging model', () => {
   const items = [
     { id: 'a', outcome: 'A', weight: 3 },
     { id: 'b', outcome: 'B' },
   ];
   const say = (checks: unknown) => gradeOfJudgement(JSON.stringify({ checks }), items);
 
-  test('scores are weighed, in words or a fence or not', () => {
+  test('scores are weighted, with or without surrounding text or a fence', () => {
     const text = '{"checks":[{"id":"a","score":1},{"id":"b","score":0,"reason":"no"}]}';
     for (const answer of [text, `Sure!\n\`\`\`json\n${text}\n\`\`\``])
       expect(gradeOfJudgement(answer, items)).toMatchObject({ score: 0.75, reason: 'b: 0 no' });
   });
 
-  test('what is no judgement is none', () => {
+  test('an answer without a judgement gives no verdict', () => {
     const answers = [
       gradeOfJudgement('I think it is fine', items),
       gradeOfJudgement('{"checks": [', items),

@@ -35,7 +35,7 @@ const RESULT_CHARS_MAX = 1_000;
 const head = (text: string, most: number) =>
   text.length > most ? `${text.slice(0, most)} […${text.length - most} more characters]` : text;
 
-/** The part of the run that the judge is shown. Of a long one the end is kept, which says most. */
+/** The part of the run that the judge receives: for a long run the end, which is the most informative. */
 function runText(transcript: Transcript, safe: Tools['safe']): string {
   const { exit_reason } = transcript;
   const { messages, final_output } = safe({
@@ -68,7 +68,7 @@ function promptOf(test: EvalTest, run: string, items: readonly RubricItem[], mor
   return `Task given to the agent:\n${task}\n${expected}${words}\nCriteria:\n${criteria}\n\n${run}`;
 }
 
-/** The first JSON object in a model's answer, which may be wrapped in words or a code fence. */
+/** The first JSON object in a model's answer, which may be surrounded by text or a code fence. */
 const answerIn = (text: string) => jsonIn(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
 
 export function gradeOfJudgement(text: string, items: readonly RubricItem[]): Grade {

@@ -14,7 +14,7 @@ export const MATCHER_FIELDS = {
 
 const KINDS = ['regex', 'contains', 'glob', 'equals'] as const;
 
-/** Exactly one of the kinds is there. */
+/** Exactly one of the kinds is present. */
 export interface Matcher {
   regex?: string | undefined;
   flags?: string | undefined;
@@ -26,7 +26,7 @@ export interface Matcher {
 export const isMatcher = (value: unknown): value is Matcher =>
   isMap(value) && KINDS.some((kind) => Object.hasOwn(value, kind));
 
-/** Why a pattern cannot be used; null: it can. */
+/** Why a pattern cannot be used; null if it can. */
 export function patternFault(pattern: string, flags = ''): string | null {
   try {
     new RegExp(pattern, flags);
@@ -36,7 +36,7 @@ export function patternFault(pattern: string, flags = ''): string | null {
   }
 }
 
-/** A field of any other name beside a kind is a mistake: a map that has such names is written as `{ equals: {…} }`. */
+/** Any other field beside a kind is a mistake: a map with such names is written as `{ equals: {…} }`. */
 export const matcher: Read<Matcher> = (value, place) => {
   const found: Matcher = is.mapOf(MATCHER_FIELDS)(value, place);
   const kinds = KINDS.filter((kind) => found[kind] !== undefined);
@@ -44,24 +44,24 @@ export const matcher: Read<Matcher> = (value, place) => {
   if (kinds.length > 1)
     place.mistake(`takes one of ${KINDS.join(', ')}, not ${kinds.join(' and ')}`);
   if (found.flags !== undefined && found.regex === undefined)
-    place.inside('flags').mistake('has an effect with regex only');
+    place.inside('flags').mistake('has an effect only with regex');
   const fault = found.regex === undefined ? null : patternFault(found.regex, found.flags);
   if (fault !== null) place.inside('regex').mistake(fault);
   return found;
 };
 
-/** A text is looked for; a map is a matcher. */
+/** A text must be contained; a map is a matcher. */
 export const textMatcher: Read<Matcher> = (value, place) => {
   if (isMap(value) && !isMatcher(value))
     place.mistake(`must be a text, or a map with one of ${KINDS.join(', ')}`);
   return isMap(value) ? matcher(value, place) : { contains: is.text(value, place) };
 };
 
-/** Patterns are matched outside of this thread, in bounded time: first they are collected, then they are answered. */
+/** Matches patterns outside this thread in bounded time: first they are collected, then answered. */
 export class Patterns {
   readonly #asked = new Map<string, Map<string, boolean | null>>();
 
-  /** Before the answer is there: true. */
+  /** True until the answer is known. */
   readonly test = (pattern: string, flags: string, text: string): boolean => {
     const key = JSON.stringify([pattern, flags]);
     const texts = this.#asked.get(key) ?? new Map<string, boolean | null>();
@@ -70,7 +70,7 @@ export class Patterns {
     return texts.get(text) ?? true;
   };
 
-  /** Returns why the patterns could not be matched; null: they were. */
+  /** Returns why the patterns could not be matched; null on success. */
   async answer({ matches }: Pick<Tools, 'matches'>): Promise<string | null> {
     for (const [key, texts] of this.#asked) {
       const [pattern, flags] = JSON.parse(key) as [string, string];
@@ -84,7 +84,7 @@ export class Patterns {
   }
 }
 
-/** Whether a text is as a matcher of texts wants it. */
+/** Whether a text satisfies a matcher. */
 export function textHolds(wanted: Matcher, text: string, test: Patterns['test']): boolean {
   if (wanted.contains !== undefined) return text.includes(wanted.contains);
   if (wanted.regex !== undefined) return test(wanted.regex, wanted.flags ?? '', text);

@@ -1,10 +1,10 @@
-/** Limits on a run's figures (EV-5). A limit is kept or it is not; a figure that is not known keeps none. */
+/** Limits on a run's figures (EV-5). An unknown figure does not keep a limit. */
 import type { Transcript } from '../../model/transcript.ts';
 import { type Evidence, fact, type Grade, type Grader, type Options } from '../types.ts';
 
 type Figure = (transcript: Transcript) => number | null;
 
-/** All tokens; null where what the model read or wrote is not known. */
+/** All tokens; null if input or output tokens are unknown. */
 export const totalTokens: Figure = ({ token_usage: { input, output, cache_read, cache_write } }) =>
   input === null || output === null
     ? null
@@ -52,7 +52,7 @@ function checkLimits(limits: Limits, options: Options, transcript: Transcript): 
     });
 }
 
-/** Whether a limit is set on a figure that is not known: such an assertion never passes, also not when negated. */
+/** Whether a limit is set on an unknown figure: such an assertion never passes, even when negated. */
 const unknownIn = (limits: Limits, options: Options, transcript: Transcript): boolean =>
   Object.entries(limits).some(
     ([name, { figure }]) => options[name] !== undefined && figure(transcript) === null,
@@ -72,7 +72,7 @@ export const limitGrader =
 const LOOKING = new Set(['Read', 'Grep', 'Glob', 'LS', 'WebFetch', 'WebSearch']);
 const TOLERANCE = 0.2;
 
-/** How much of the run was looking, not doing. */
+/** The share of calls that only read. */
 function checkExploration(options: Options, transcript: Transcript): Evidence[] {
   const target = options.target_exploration_ratio as number | undefined;
   if (target === undefined) return [];

@@ -1,4 +1,4 @@
-/** An expected call that was not found, in words: the nearest call that was made, and where it differs. */
+/** Describes an expected call that was not found: the nearest actual call and the differences. */
 import { isMap } from '../../lib/own.ts';
 import { PATH_FIELDS, shortestPath } from '../../lib/paths.ts';
 import { fieldName } from '../../lib/schema/mistakes.ts';
@@ -7,7 +7,7 @@ import { type Difference, valueAt } from './args-match.ts';
 
 const SHOWN_MAX = 3;
 const VALUE_CHARS_MAX = 60;
-/** Of a long text that begins as expected, the part around the first difference is shown. */
+/** For a long text that begins as expected, the part around the first difference is shown. */
 const CONTEXT_CHARS = 20;
 
 function around(text: string, other: string): string {
@@ -66,7 +66,7 @@ export function calledText(names: readonly string[]): string {
   return `${counts.slice(0, NAMES_MAX).join(', ')}${more}`;
 }
 
-/** Whether an expected value holds a pattern, at any depth. */
+/** Whether an expected value contains a pattern, at any depth. */
 export function hasPattern(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasPattern);
   if (!isMap(value)) return false;

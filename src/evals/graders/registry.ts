@@ -1,4 +1,4 @@
-/** Type → grader, with the fields that an assertion of it may have. The only list. */
+/** Type → grader, with the fields of its assertions. The only list of graders. */
 
 import { isMap } from '../../lib/own.ts';
 import type { Path } from '../../lib/schema/mistakes.ts';
@@ -27,11 +27,11 @@ import { checkFile, command as commandGrader, file as fileGrader, pathInRun } fr
 export interface GraderKind {
   fields: Fields;
   grade: Grader;
-  /** A mistake in the fields together; null: none. */
+  /** A mistake in the combination of fields; null for none. */
   check?: (options: Options) => string | null;
-  /** Has assertions of its own. */
+  /** Has its own assertions. */
   members?: true;
-  /** Names of tools in the options, each with its place. */
+  /** Names of tools in the options, each with its position. */
   tools?: (options: Options) => { name: string; at: Path }[];
 }
 
@@ -41,7 +41,7 @@ const none = is.unused('has no effect');
 
 const texts = is.filled(is.texts);
 
-/** A program with its arguments; a text is a line for the shell. */
+/** A program with its arguments; a text is a shell command. */
 const command: Read<string[]> = (value, place) => {
   if (typeof value === 'string' && value.trim() !== '') return ['sh', '-c', value];
   const list = Array.isArray(value) && value.length > 0 && value.every((item) => item !== '');
@@ -111,7 +111,7 @@ export const RUBRIC: Fields = {
   operator: none,
 };
 
-/** Of a judging model; an eval file may give them for all its graders. */
+/** Options of a judging model; an eval file may set them for all its graders. */
 export const MODEL_FIELDS: Fields = {
   api: is.optional(is.oneOf(MODEL_APIS), 'provider'),
   base_url: is.optional(is.text, 'endpoint'),

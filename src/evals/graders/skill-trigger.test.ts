@@ -52,7 +52,7 @@ describe('skill-trigger', () => {
     ['a Read in a folder skill', call('Read', { file_path: '.x/skill/deploy-helper/SKILL.md' })],
     ['a Bash that reads it', call('Bash', {}, { reads: ['/h/skills/deploy-helper/SKILL.md'] })],
   ];
-  verifies('EV-2', 'every way of using a skill is a use', async () => {
+  verifies('EV-2', 'every way of using a skill counts', async () => {
     const found = await Promise.all(uses.map(([, one]) => verdict([one])));
     expect(found).toEqual(uses.map(() => 'pass'));
   });
@@ -73,24 +73,24 @@ describe('skill-trigger', () => {
     ['a longer folder', call('Read', { file_path: '/h/skills/deploy-helper-old/SKILL.md' })],
     ['a write of it', call('Write', { file_path: path })],
     ['a Bash command that only names it', call('Bash', { command: `echo ${path}` })],
-    ['an input that is no map', call('Skill', 'deploy-helper')],
+    ['an input that is not a map', call('Skill', 'deploy-helper')],
   ];
   test.each(others)('%s is no use', async (_, one) => {
     expect(await verdict([one])).toBe('fail');
     expect((await grade(trigger('deploy-helper', false), transcript([one]))).verdict).toBe('pass');
   });
 
-  test('a call that asked in vain is part of the evidence', async () => {
+  test('an unsuccessful call is part of the evidence', async () => {
     const calls = [call('Skill', { skill: 'deploy-helper' }, { status: 'denied' })];
     expect((await grade(trigger('deploy-helper'), transcript(calls))).evidence).toEqual([
-      { text: 'Skill deploy-helper: denied, which is no use', passed: false, call_id: 'c1' },
+      { text: 'Skill deploy-helper: denied, which is not a use', passed: false, call_id: 'c1' },
     ]);
   });
 
-  test('what the agent reports itself is a use without a call', async () => {
+  test('a report of the agent is a use without a call', async () => {
     const reported = transcript([], { skills_used: ['deploy-helper'] });
     expect((await grade(trigger('deploy-helper'), reported)).evidence).toEqual([
-      { text: 'the agent reports the use itself', passed: true, call_id: null },
+      { text: 'the agent reported the use', passed: true, call_id: null },
     ]);
   });
 });

@@ -23,7 +23,7 @@ interface Use {
   call_id: string | null;
 }
 
-/** Successful uses, and calls that asked for the skill without success. */
+/** Successful uses, and unsuccessful calls that requested the skill. */
 function usesOf(transcript: Transcript, skill: string): { uses: Use[]; attempts: Use[] } {
   const uses: Use[] = [];
   const attempts: Use[] = [];
@@ -34,11 +34,11 @@ function usesOf(transcript: Transcript, skill: string): { uses: Use[]; attempts:
       if (asked === undefined) continue;
       const text = useText(call, asked.by);
       if (status === 'ok') uses.push({ text, call_id: id });
-      else attempts.push({ text: `${text}: ${status}, which is no use`, call_id: id });
+      else attempts.push({ text: `${text}: ${status}, which is not a use`, call_id: id });
     }
   }
   if (uses.length === 0 && transcript.skills_used.some((used) => isSkill(used, skill)))
-    uses.push({ text: 'the agent reports the use itself', call_id: null });
+    uses.push({ text: 'the agent reported the use', call_id: null });
   return { uses, attempts };
 }
 

@@ -1,11 +1,11 @@
-/** Which expected step is which call: the best assignment, never the first that offers itself. */
+/** Assigns expected steps to calls: the best assignment, not the first possible one. */
 
 export interface Sides {
   steps: readonly unknown[];
   calls: readonly unknown[];
-  /** Points of a step for a call: 0 when they do not fit. */
+  /** Points of a step for a call; 0 if they do not match. */
   points(step: number, call: number): number;
-  /** The points that a step can have. */
+  /** The maximum points of a step. */
   full(step: number): number;
 }
 
@@ -17,7 +17,7 @@ const none = (steps: number): Assignment => new Int32Array(steps).fill(-1);
 /** In order, with gaps: the assignment with the most points. */
 export const matchInOrder = (sides: Sides): Assignment => firstFit(sides) ?? bestFit(sides);
 
-/** Every step at its first place with full points: then nothing can be better. */
+/** Every step at its first call with full points, if there is one: nothing can be better. */
 function firstFit({ steps: { length: steps }, calls, points, full }: Sides): Assignment | null {
   const found = none(steps);
   let call = 0;
@@ -36,7 +36,7 @@ function bestFit({
   points,
 }: Sides): Assignment {
   const width = calls + 1;
-  // best[step * width + call]: the most points that steps from `step` on can have from calls from `call` on.
+  // best[step * width + call]: the most points of the steps from `step` with the calls from `call`.
   const best = new Uint32Array((steps + 1) * width);
   const at = (step: number, call: number) => best[step * width + call] as number;
   for (let step = steps - 1; step >= 0; step--) {
@@ -56,7 +56,7 @@ function bestFit({
   return found;
 }
 
-/** In any order, each call for one step: as many steps as can be, those with full points first. */
+/** In any order, each call for one step: as many steps as possible, those with full points first. */
 export function matchAnyOrder(sides: Sides): Assignment {
   const { points, full } = sides;
   const [steps, calls] = [sides.steps.length, sides.calls.length];
@@ -86,7 +86,7 @@ interface Matching {
   seen: Set<number>;
 }
 
-/** Gives the step a call, moving others to another of theirs where that helps. */
+/** Assigns a call to the step, moving other steps to another call if that helps. */
 function makeRoom(step: number, lists: readonly (readonly number[])[], matching: Matching) {
   const { found, taken, seen } = matching;
   for (const call of lists[step] as readonly number[]) {

@@ -40,7 +40,7 @@ describe('tool-trajectory', () => {
     });
   });
 
-  verifies('EV-4', 'in_order loses one step rather than two where the order is wrong', async () => {
+  verifies('EV-4', 'in_order loses one step rather than two if the order is wrong', async () => {
     // First fit would take Edit for the first step and find nothing after it.
     const calls = [read('/a'), bash('x'), edit];
     const expected = [{ tool: 'Edit' }, { tool: 'Read' }, { tool: 'Bash' }];
@@ -65,7 +65,7 @@ describe('tool-trajectory', () => {
     ['subset', { expected: [{ tool: 'Read' }] }, [], 'pass'],
     ['subset', { expected: [] }, [edit], 'fail'],
   ];
-  verifies('EV-4', 'each mode asks what its name says', async () => {
+  verifies('EV-4', 'each mode checks what its name says', async () => {
     for (const [mode, more, calls, want] of modes) {
       const [got] = await score(calls, { mode, ...more });
       expect({ mode, more, got }).toEqual({ mode, more, got: want });
@@ -99,7 +99,7 @@ describe('tool-trajectory', () => {
     ['exact', args, 'a text', 'fail'],
     ['superset', { __proto__: null, constructor: 1 }, input, 'fail'],
   ];
-  verifies('EV-4', 'arguments are compared as asked, for all steps or one', async () => {
+  verifies('EV-4', 'arguments are compared as requested, for all steps or one', async () => {
     for (const [args_match, wanted, given, want] of matches) {
       const calls = [call('Bash', given)];
       const step = { tool: 'Bash', args: wanted };
@@ -130,14 +130,14 @@ describe('tool-trajectory', () => {
     },
   );
 
-  test('a step may ask for how its call ended', async () => {
+  test('a step may require the status of its call', async () => {
     const expected = [{ tool: 'Bash', status: 'error' }];
     expect(await score([bash('x')], { mode: 'in_order', expected })).toEqual(['fail', 0]);
     const failed = [bash('x', { status: 'error' })];
     expect(await score(failed, { mode: 'in_order', expected })).toEqual(['pass', 1]);
   });
 
-  test('more calls and steps than can be compared are no pass', async () => {
+  test('too many calls and steps to compare do not pass', async () => {
     const calls = Array.from({ length: 3000 }, () => bash('x'));
     const expected = Array.from({ length: 3000 }, () => ({ tool: 'Bash' }));
     const result = await grade(
@@ -162,7 +162,7 @@ describe('matching', () => {
   });
   const total = (table: number[][], found: Int32Array) =>
     [...found].reduce((sum, at, step) => sum + (at < 0 ? 0 : table[step]![at]!), 0);
-  /** Every assignment there is, tried. */
+  /** Tries every assignment. */
   function best(table: number[][], step: number, taken: number[], ordered: boolean): number {
     if (step === table.length) return 0;
     let most = best(table, step + 1, taken, ordered);
@@ -174,7 +174,7 @@ describe('matching', () => {
     return most;
   }
 
-  test('in order, nothing is better than what is found', () => {
+  test('in order, the result is the best assignment', () => {
     fc.assert(
       fc.property(cases, (table) => {
         const found = matchInOrder(sides(table, 2));
@@ -185,7 +185,7 @@ describe('matching', () => {
     );
   });
 
-  test('in any order, no more steps can be found', () => {
+  test('in any order, the result has the most steps', () => {
     fc.assert(
       fc.property(cases, (table) => {
         const ones = table.map((row) => row.map((points) => Math.min(points, 1)));

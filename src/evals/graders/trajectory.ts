@@ -48,7 +48,7 @@ class Comparison implements Sides {
     this.#safe = safe;
   }
 
-  /** A call as a person recognises it. */
+  /** A short description of a call. */
   shown({ name, input }: TranscriptCall): string {
     const text = callText(this.#safe(input), this.#comparing.roots[0] ?? null);
     return `${name} ${text}`.trim().slice(0, TEXT_CHARS_MAX);
@@ -84,7 +84,7 @@ class Comparison implements Sides {
 
   readonly full = (at: number) => (this.steps[at]?.max_duration_ms === undefined ? 1 : 2);
 
-  /** One fact per step, and one more where its time is limited. */
+  /** One fact per step, and another if its time is limited. */
   evidenceOf(assignment: Assignment): Evidence[] {
     return this.steps.flatMap((step, at) => {
       const call = this.calls[assignment[at] as number];
@@ -101,7 +101,7 @@ class Comparison implements Sides {
     const [first] = alike;
     if (first === undefined) {
       const called = calledText(this.calls.map(({ name }) => name));
-      return called === '' ? 'no tool was called' : `called were ${called}`;
+      return called === '' ? 'no tool was called' : `the calls were ${called}`;
     }
     const { call, list } = alike
       .slice(0, NEAREST_MAX)
@@ -126,7 +126,7 @@ class Comparison implements Sides {
   }
 }
 
-/** Calls of the same tool among which the nearest one is looked for. */
+/** Calls of the same tool that are searched for the nearest one. */
 const NEAREST_MAX = 1_000;
 
 function inTime({ max_duration_ms = 0 }: Step, { duration_ms }: TranscriptCall): boolean {
@@ -143,7 +143,7 @@ function timeFact(step: Step, call: TranscriptCall | undefined): Evidence {
 function minimumFacts(minimums: Trajectory['minimums'], calls: readonly TranscriptCall[]) {
   return Object.entries(minimums).map(([tool, least]) => {
     const count = calls.filter(({ name }) => name === tool).length;
-    return fact(`${tool}: called ${count} times, at least ${least} wanted`, count >= least);
+    return fact(`${tool}: called ${count} times, at least ${least} expected`, count >= least);
   });
 }
 

@@ -1,4 +1,4 @@
-/** Graders of the folder that a run worked in: `command` and `file`. */
+/** Graders for the folder of a run: `command` and `file`. */
 import { cleanPath, pathInside } from '../../lib/paths.ts';
 import type { Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
@@ -15,7 +15,7 @@ import {
 import { timeOf } from './code-grader.ts';
 import { type Matcher, Patterns, textHolds } from './matchers.ts';
 
-/** All facts must hold; the reason names those that do not. */
+/** All facts must hold; the reason names the others. */
 function gradeOf(evidence: Evidence[], done: string, more = ''): Grade {
   const missed = evidence.filter(({ passed }) => !passed).map(({ text }) => text);
   if (missed.length === 0) return { score: 1, reason: done, evidence };
@@ -24,7 +24,7 @@ function gradeOf(evidence: Evidence[], done: string, more = ''): Grade {
 
 const TAIL_CHARS = 200;
 
-/** The end of the output: of tests, the part that says most. */
+/** The end of the output, which is the most informative part of a test run. */
 function tailOf({ stdout, stderr }: CommandResult): string {
   const text = (stderr.trim() || stdout.trim()).slice(-TAIL_CHARS);
   return text === '' ? '' : `: ${JSON.stringify(text)}`;
@@ -97,7 +97,7 @@ export const file: Grader = async (options, { place, tools }) => {
   const { path, contains, matches, flags = '', changed } = asked;
   const facts = place.file(path);
   const content = contains !== undefined || matches !== undefined;
-  // Without any question: that the file exists.
+  // Without any condition: the file exists.
   const exists = asked.exists ?? (content || changed === undefined ? true : undefined);
   if (exists !== undefined && facts.failure !== null) return broken(facts.failure);
   if (changed !== undefined && facts.changed === null)
@@ -134,6 +134,6 @@ function contentFact(
 ): Evidence {
   const what = JSON.stringify(wanted);
   if (text === null)
-    return fact(`${path} ${exists ? 'is no readable text file' : 'is missing'}: ${what}`, false);
+    return fact(`${path} ${exists ? 'is not a readable text file' : 'is missing'}: ${what}`, false);
   return fact(`${path} ${holds ? 'matches' : 'does not match'} ${what}`, holds);
 }

@@ -1,6 +1,6 @@
 /**
- * Calls that are open: what they are called on the wire, and what falls due for them (LP-4, LP-6).
- * Contract: memory is bounded; what is due comes out in the order of time.
+ * Open calls: their ids on the wire, and their due statuses and timeouts (LP-4, LP-6).
+ * Contract: memory is bounded; due entries are returned in the order of time.
  */
 import { LastSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -8,7 +8,7 @@ import { PROJECTION_LIMITS } from '../limits.ts';
 import type { Args } from './data.ts';
 
 export interface OpenCall {
-  /** On the wire; differs from the event's only where an id is used again. */
+  /** The id on the wire; differs from the event's only when an id is reused or too long. */
   id: string;
   call_id: string;
   native_call_id: string;
@@ -16,11 +16,11 @@ export interface OpenCall {
   native_tool: string | null;
   args: Args;
   requested_ms: number;
-  /** When the call, or a sub-agent that it started, was heard of last. */
+  /** Time of the last event of the call, or of a sub-agent that it started. */
   alive_ms: number;
   status_due_ms: number;
   made_statuses: number;
-  /** Why it was refused. */
+  /** The reason of a refusal. */
   reason: string | null;
 }
 
@@ -37,15 +37,15 @@ export interface CallTimes {
 export class LiveCalls {
   readonly #times: CallTimes;
   readonly #open = new Map<string, OpenCall>();
-  /** By the agent's own id: some records have no other. */
+  /** By the agent's own id: some records have only that. */
   readonly #natives = new Map<string, OpenCall>();
-  /** Answered lately, with the id on the wire. */
+  /** Recently answered calls, with the id on the wire. */
   readonly #answered = new LastSet<string, string>(LIMITS.calls_remembered_max);
-  /** Answered by us in the agent's place: its own answer may still come. */
+  /** Calls that tacho answered: the agent's own answer may still arrive. */
   readonly #given_up = new LastSet<string, string>(LIMITS.live_open_calls_max);
-  /** Nothing is due before; may be too early, never too late. */
+  /** The earliest time at which something is due; may be too early, never too late. */
   #due_ms = Infinity;
-  /** Statuses that were due and not made. */
+  /** Due statuses that were not made. */
   left_out = 0;
 
   constructor(times: CallTimes) {
@@ -64,7 +64,7 @@ export class LiveCalls {
     return [...this.#open.values()];
   }
 
-  /** The oldest one. */
+  /** The oldest open call. */
   first(): OpenCall | undefined {
     return this.#open.values().next().value;
   }
@@ -77,12 +77,12 @@ export class LiveCalls {
     return this.#open.get(call_id) ?? this.#natives.get(call_id);
   }
 
-  /** The id on the wire of a call that was answered. */
+  /** The id on the wire of an answered call. */
   answered(call_id: string): string | undefined {
     return this.#given_up.get(call_id) ?? this.#answered.get(call_id);
   }
 
-  /** An id that is used again gets a name of its own. */
+  /** A reused id gets a suffix. */
   newId(call_id: string): string {
     const earlier = this.answered(call_id);
     if (earlier === undefined) return call_id === '' ? '(none)' : shortId(call_id);
@@ -97,21 +97,21 @@ export class LiveCalls {
     this.#due_ms = Math.min(this.#due_ms, this.#dueOf(call));
   }
 
-  /** A sign of life; `told`: its listeners got it too. */
-  alive(call: OpenCall, at_ms: number, told: boolean): void {
+  /** Notes activity of a call; `sent`: a message about it was sent. */
+  alive(call: OpenCall, at_ms: number, sent: boolean): void {
     call.alive_ms = at_ms;
     const first_ms = call.requested_ms + LIMITS.live_status_first_ms;
-    if (told && at_ms >= first_ms) call.status_due_ms = at_ms + LIMITS.live_status_every_ms;
+    if (sent && at_ms >= first_ms) call.status_due_ms = at_ms + LIMITS.live_status_every_ms;
   }
 
-  /** `by_us`: the agent has not answered it. */
+  /** `by_us`: tacho answered it instead of the agent. */
   close(call: OpenCall, by_us: boolean): void {
     this.#open.delete(call.call_id);
     if (this.#natives.get(call.native_call_id) === call) this.#natives.delete(call.native_call_id);
     (by_us ? this.#given_up : this.#answered).set(call.call_id, call.id);
   }
 
-  /** The agent's own answer came after ours. */
+  /** The agent's own answer arrived after ours: returns the id on the wire. */
   late(call_id: string): string | undefined {
     const id = this.#given_up.get(call_id);
     if (id === undefined) return undefined;
@@ -120,7 +120,7 @@ export class LiveCalls {
     return id;
   }
 
-  /** What fell due up to a moment, in order; a call whose time is over is still open. */
+  /** The entries that are due by now, in order. A call that has timed out is still open. */
   take(now_ms: number): Due[] {
     if (now_ms < this.#due_ms) return [];
     const due: Due[] = [];
@@ -151,7 +151,7 @@ export class LiveCalls {
     }
   }
 
-  /** Where it has no end of its own, it is never. */
+  /** The time at which the call is given up; Infinity without a limit. */
   #endOf(call: OpenCall): { at_ms: number; what: 'timeout' | 'abandoned' } {
     const { call_timeout_ms, abandoned_ms } = this.#times;
     const timeout = call.requested_ms + (call_timeout_ms ?? Infinity);
@@ -166,7 +166,7 @@ export class LiveCalls {
   }
 }
 
-/** With the session's it must fit into an id of the protocol; both ends and the length distinguish long ones. */
+/** Must fit into a correlation id together with the session id. A long id keeps both ends and its length. */
 function shortId(id: string): string {
   const half = Math.floor(LIMITS.live_id_chars_max / 4);
   if (id.length <= half * 2) return id;

@@ -1,4 +1,4 @@
-/** `data` of live messages, made from the events' (LP-2: nothing is cut). */
+/** `data` of live messages, made from the data of events (LP-2: nothing is cut). */
 
 import { checkValue } from '../../lib/json.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -10,26 +10,26 @@ import type { CallStatus } from '../../model/words.ts';
 import { PROJECTION_LIMITS } from '../limits.ts';
 import type { DataAndMore } from './writer.ts';
 
-/** What one long value may take of a message. */
+/** Bytes that one long value may take in a message. */
 const BYTES_MAX = LIMITS.live_message_bytes_max - 64 * 1024;
-/** A call's arguments are this deep in a message, also wrapped and within a confirmation's request. */
+/** Depth of a call's arguments in a message, also when wrapped or in the request of a confirmation. */
 const ARGS_DEPTH = 4;
-/** A text that says something in passing; two of them fit into a message however they are escaped. */
+/** Length of a secondary text; two of them fit into a message however they are escaped. */
 const PASSING_CHARS_MAX = 400_000;
-/** A sentence for people beside a value that may fill the message. */
+/** Length of a sentence for people beside a value that may fill the message. */
 export const SAID_CHARS_MAX = 4_000;
 
 export interface Args {
   args: Record<string, unknown>;
-  /** How `args` holds an input that is no object, nests too deep or is too long for a message; null: as it was. */
+  /** How `args` contains an input that is not an object, is too deep or too long; null when unchanged. */
   args_wrapped: 'value' | 'json' | 'parts' | null;
-  /** The input's JSON, to be sent in parts behind the request. */
+  /** The input's JSON, to be sent in parts after the request. */
   rest: string | null;
 }
 
 /** Whether a JSON string of this text is too long for one message. */
 export function tooLong(text: string): boolean {
-  // Six bytes a character are the most that JSON makes of one.
+  // JSON makes at most six bytes of a character.
   if (text.length <= PROJECTION_LIMITS.live_part_chars_max) return false;
   return utf8Bytes(JSON.stringify(text)) > BYTES_MAX;
 }
@@ -45,7 +45,7 @@ export function argsOf(input: unknown): Args {
   return { args: { value: input ?? null }, args_wrapped: 'value', rest: null };
 }
 
-/** Fields of which no text is longer than a message has room for: of a longer one the beginning, and how long it was. */
+/** Shortens texts that are too long for a message: keeps the beginning, and adds the length as `<name>_chars`. */
 export function passing(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept = Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
     if (typeof value !== 'string' || value.length <= PASSING_CHARS_MAX) return [[name, value]];
@@ -54,7 +54,7 @@ export function passing(fields: Readonly<Record<string, unknown>>): Record<strin
       [`${name}_chars`, value.length],
     ];
   });
-  // fromEntries makes `__proto__` a key like any other.
+  // fromEntries treats `__proto__` as an ordinary key.
   return Object.fromEntries(kept);
 }
 
@@ -95,15 +95,15 @@ export function sessionEnd(
   };
 }
 
-/** How a call that did not succeed is answered; what is `unknown` is no error, as nobody called it one. */
+/** Errors by status of a call. `unknown` is not an error: nothing reported one. */
 const FAILURES: Partial<Record<CallStatus, { code: string; retriable: boolean; say: string }>> = {
   error: { code: 'TOOL_EXECUTION_FAILED', retriable: true, say: 'failed' },
-  timeout: { code: 'TOOL_TIMEOUT', retriable: true, say: 'ran out of time' },
+  timeout: { code: 'TOOL_TIMEOUT', retriable: true, say: 'timed out' },
   denied: { code: 'PERMISSION_DENIED', retriable: false, say: 'was not permitted' },
   cancelled: { code: 'CANCELLED', retriable: false, say: 'was cancelled' },
 };
 
-/** `output_parts`: how many statuses before it brought the output; 0: it is here. */
+/** `output_parts`: the number of earlier statuses with the output; 0 when it is in this message. */
 export function responseOf(
   data: Omit<DataOf<'call_finished'>, 'call_id'>,
   extra: { call_id: string; reason: string | null; output_parts: number },
@@ -111,15 +111,15 @@ export function responseOf(
   const { tool, status, exit_code, duration_ms } = data;
   const { call_id, reason, output_parts } = extra;
   const output = output_parts > 0 ? null : data.output;
-  const told = { output, exit_code, status, ...(output_parts > 0 && { output_parts }) };
+  const facts = { output, exit_code, status, ...(output_parts > 0 && { output_parts }) };
   const execution_time_ms = duration_ms === null ? null : Math.max(0, duration_ms);
   const failure = own(FAILURES, status);
-  if (failure === undefined) return { call_id, result: told, error: null, execution_time_ms };
+  if (failure === undefined) return { call_id, result: facts, error: null, execution_time_ms };
   const { code, retriable, say } = failure;
   const why = reason !== null && reason !== '' ? `: ${reason.slice(0, SAID_CHARS_MAX)}` : '';
   const exit = exit_code !== null && exit_code !== 0 ? ` with exit code ${exit_code}` : '';
   const message = `${tool || 'the tool'} ${say}${exit}${why}`;
-  const error = { code, message, retriable, tool_name: tool, ...told };
+  const error = { code, message, retriable, tool_name: tool, ...facts };
   return { call_id, result: null, error, execution_time_ms };
 }
 
@@ -136,7 +136,7 @@ export function providerError(data: DataOf<'provider_failed'>): DataAndMore<'err
 export function providerRetry(data: DataOf<'provider_retried'>): DataAndMore<'error'> {
   return {
     error_code: 'PROVIDER_ERROR',
-    message: 'the agent asks its provider again',
+    message: 'the agent retries its request to the provider',
     details: { ...data },
     severity: 'warning',
     retriable: true,

@@ -10,7 +10,7 @@ const plain = (text: string) => text;
 const colour = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
 const style: HumanStyle = { colour, unicode: false, width: 80 };
 
-test('a session as people read it: time, session, what happened', () => {
+test('a session is shown with time, session and event', () => {
   const make = createMaker();
   const at = (at_ms: number) => ({ at_ms });
   const live = new LiveProjector({ session_id: 'r_abcdef', call_timeout_ms: null, trace: null });
@@ -60,7 +60,7 @@ test('a session as people read it: time, session, what happened', () => {
   ]);
 });
 
-test('whatever a sender says, every line is harmless and has an end', () => {
+test('every line is escaped and has an end, for any message', () => {
   const foreign = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom('\u001b[2J', 'a\r\nb', '\u202e', '\u0000', '\u2028'),
@@ -93,7 +93,7 @@ test('whatever a sender says, every line is harmless and has an end', () => {
   );
 });
 
-test('a session is named by the beginning of its id, longer where two begin alike; foreign ids are whole', () => {
+test('a session is named by a unique prefix of its id; foreign ids are shown completely', () => {
   const human = new LiveHuman(style);
   const name = (session_id: string) => {
     const line = human.project({

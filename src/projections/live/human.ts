@@ -1,6 +1,6 @@
 /**
- * Live messages → lines for people: when, which session, what happened.
- * Contract: no foreign control character is in them; memory is bounded.
+ * Live messages → lines for people: time, session, event.
+ * Contract: the lines contain no foreign control characters; memory is bounded.
  */
 
 import { callText } from '../../lib/call-text.ts';
@@ -36,22 +36,22 @@ interface Call {
 
 const OUTPUT_LINES_MAX = 6;
 const TEXT_LINES_MAX = 20;
-/** Of a text that is still being spoken. */
+/** Characters kept of an unfinished text. */
 const TEXT_CHARS_MAX = 64 * 1024;
-/** Columns of a session's name; a longer name moves the rest of its line. */
+/** Columns of a session's name; a longer name shifts the rest of its line. */
 const SESSION_CHARS = 10;
 const TIME_CHARS = 12;
-/** Names of sessions that are remembered, to show two that begin alike with different names. */
+/** Remembered session names, so that two ids with the same prefix get different names. */
 const NAMES_MAX = 1_000;
-/** Made by tacho: `r_` for runs, `s_` for sessions of other programs. */
+/** Ids made by tacho: `r_` for runs, `s_` for sessions of other programs. */
 const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
-/** Foreign ids are shown whole up to this length. */
+/** Foreign ids are shown completely up to this length. */
 const FOREIGN_CHARS_MAX = 24;
 
 const fields = (value: unknown) =>
   (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
 
-/** A line's content: what it says, in which colour. */
+/** The coloured lines of a message. */
 type Line = (view: LiveHuman, message: SeenMessage) => string[];
 
 const LINES: Readonly<Record<string, Line>> = {
@@ -80,7 +80,7 @@ const LINES: Readonly<Record<string, Line>> = {
   },
   session_state: (view, { data }) => {
     const { colour } = view.style;
-    if (data.status === 'lost') return [colour.red('! its sender is gone')];
+    if (data.status === 'lost') return [colour.red('! the sender has disconnected')];
     const { kind, ...rest } = fields(data.news);
     return kind === undefined || QUIET_NEWS.has(text(kind))
       ? []
@@ -92,23 +92,23 @@ const LINES: Readonly<Record<string, Line>> = {
   ],
 };
 
-/** Said elsewhere, or of no interest while one watches. */
+/** News that other lines show, or that is of no interest while watching. */
 const QUIET_NEWS: ReadonlySet<string> = new Set(['session_started', 'usage_reported']);
 
 export class LiveHuman {
   readonly style: HumanStyle;
   readonly #calls = new Map<string, Call>();
   readonly #texts = new Map<string, { type: string; text: string }>();
-  /** Columns before the text of the message that is being shown. */
+  /** Columns before the text of the current message. */
   #head_columns = 0;
-  /** Sessions by the names that are shown for them. */
+  /** Sessions by displayed name. */
   readonly #named = new Map<string, string>();
 
   constructor(style: HumanStyle) {
     this.style = style;
   }
 
-  /** '' where there is nothing to say. */
+  /** '' when there is nothing to show. */
   project(message: SeenMessage): string {
     const make = own(LINES, message.type);
     if (make === undefined) return '';
@@ -122,7 +122,7 @@ export class LiveHuman {
       .join('');
   }
 
-  /** The beginning of an id that tacho made, as other commands take it; longer where another session begins alike. */
+  /** The prefix of an id made by tacho, as other commands accept it; longer when two sessions share a prefix. */
   #nameOf(session_id: string): string {
     if (!MADE_ID.test(session_id))
       return lineOf(session_id.slice(0, FOREIGN_CHARS_MAX), 0, this.style);
@@ -138,7 +138,7 @@ export class LiveHuman {
     return whole;
   }
 
-  /** Harmless, and short enough for what is left of the screen's line. */
+  /** Escaped, and cut to the rest of the terminal's line. */
   line(foreign: string, used = 0): string {
     return lineOf(foreign, this.#head_columns + used, this.style);
   }
@@ -240,7 +240,7 @@ export class LiveHuman {
   }
 }
 
-/** The failure's own word; a sender need not know our six. */
+/** The status by the error code: other senders need not use our status words. */
 function statusOf(failed: boolean, { status, code }: Record<string, unknown>): CallStatus {
   if (!failed) return status === 'unknown' ? 'unknown' : 'ok';
   if (code === 'CANCELLED') return 'cancelled';

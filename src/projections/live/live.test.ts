@@ -33,10 +33,10 @@ const at = (ms: number) => ({ at_ms: T0 + ms });
 const types = (messages: readonly LiveMessage[]) => messages.map(({ type }) => type);
 const dataOf = (messages: readonly LiveMessage[], type: string): Data[] =>
   messages.filter((message) => message.type === type).map(({ data }) => data);
-const told = ({ type, timestamp, data }: LiveMessage) =>
+const brief = ({ type, timestamp, data }: LiveMessage) =>
   `${Date.parse(timestamp) - T0} ${type} ${(data as Data).call_id ?? ''}`.trim();
 
-test('a whole run: who began, what was said, the call with its answer, the totals', () => {
+test('a complete run has its start, texts, call with answer, and totals', () => {
   const make = createMaker();
   const messages = run([
     make('run_started'),
@@ -109,7 +109,7 @@ test('a whole run: who began, what was said, the call with its answer, the total
   });
 });
 
-verifies('LP-2', 'an input that is no object is wrapped, and comes out as it was', () => {
+verifies('LP-2', 'an input that is not an object is wrapped, and can be restored', () => {
   for (const input of [null, 'text', 7, [1, { a: 2 }], { __proto__: 1, args: null }]) {
     const make = createMaker();
     const events = [make('run_started'), make('call_requested', { input }), make('run_finished')];
@@ -120,7 +120,7 @@ verifies('LP-2', 'an input that is no object is wrapped, and comes out as it was
   }
 });
 
-verifies('LP-2', 'what is too deep or too long for one message arrives whole', () => {
+verifies('LP-2', 'a value that is too deep or too long for one message arrives complete', () => {
   const make = createMaker();
   const deep = JSON.parse(`${'{"a":'.repeat(198)}1${'}'.repeat(198)}`);
   const long = { command: '\u0001é\ud800'.repeat(700_000) };
@@ -145,7 +145,7 @@ verifies('LP-2', 'what is too deep or too long for one message arrives whole', (
   expect(textsOf(messages)[0]?.text === output).toBe(true);
 });
 
-verifies('LP-2', 'a call that failed is an error with its code, output and exit code', () => {
+verifies('LP-2', 'a failed call is an error with its code, output and exit code', () => {
   const make = createMaker();
   const cases = {
     error: 'TOOL_EXECUTION_FAILED',
@@ -169,7 +169,7 @@ verifies('LP-2', 'a call that failed is an error with its code, output and exit 
   }
 });
 
-verifies('LP-3', 'times are the events’ own, say where they come from, and never go back', () => {
+verifies('LP-3', 'times are those of the events, name their source, and never go back', () => {
   const make = createMaker();
   const live = projector();
   const messages = [
@@ -181,7 +181,7 @@ verifies('LP-3', 'times are the events’ own, say where they come from, and nev
     ...live.push(make('run_finished', {}, { at_ms: -5 })),
   ];
   expect(faultsOf(messages, session_id)).toEqual([]);
-  expect(messages.slice(0, 4).map((m) => [told(m), (m.data as Data).time_source])).toEqual([
+  expect(messages.slice(0, 4).map((m) => [brief(m), (m.data as Data).time_source])).toEqual([
     ['0 session_start', 'agent'],
     ['10 tool_call_request c1', 'capture'],
     ['5010 tool_execution_status c1', 'capture'],
@@ -190,7 +190,7 @@ verifies('LP-3', 'times are the events’ own, say where they come from, and nev
   expect(messages.at(-1)?.timestamp).toBe('9999-12-31T23:59:59.999Z');
 });
 
-verifies('LP-4', 'a record of a call that was never requested brings a request before it', () => {
+verifies('LP-4', 'a record of a call without a request is preceded by a request', () => {
   const make = createMaker();
   const messages = run([
     make('run_started'),
@@ -205,7 +205,7 @@ verifies('LP-4', 'a record of a call that was never requested brings a request b
   ]);
 });
 
-verifies('LP-4', 'calls that the agent never answered are answered before the session ends', () => {
+verifies('LP-4', 'calls without an answer are answered before the session ends', () => {
   const make = createMaker();
   const messages = run([
     make('run_started'),
@@ -221,7 +221,7 @@ verifies('LP-4', 'calls that the agent never answered are answered before the se
   });
 });
 
-verifies('LP-4', 'one answer a call: what becomes known after it is news of the session', () => {
+verifies('LP-4', 'each call has one answer, and later results are news of the session', () => {
   const make = createMaker();
   const messages = run([
     make('run_started'),
@@ -240,7 +240,7 @@ verifies('LP-4', 'one answer a call: what becomes known after it is news of the 
   ]);
 });
 
-verifies('LP-5', 'ids: one correlation id a call, also where an agent uses an id again', () => {
+verifies('LP-5', 'each call has one correlation id, also when an agent reuses an id', () => {
   const make = createMaker();
   const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
   const call = () => [make('call_requested'), make('call_started'), make('call_finished')];
@@ -274,7 +274,7 @@ verifies('LP-5', "a sub-agent's calls and texts name the call that started it", 
 
 verifies(
   'LP-6',
-  'a silent call is told about at 5 s and then every 10 s, in order with others',
+  'a silent call gets a status at 5 s and then every 10 s, in order with others',
   () => {
     const make = createMaker();
     const live = projector();
@@ -283,57 +283,63 @@ verifies(
     live.push(make('call_requested', { call_id: 'b' }, at(4_000)));
     expect(live.due_ms).toBe(T0 + 5_000);
     expect(live.tick(T0 + 4_999)).toEqual([]);
-    expect(live.tick(T0 + 5_000).map(told)).toEqual(['5000 tool_execution_status a']);
+    expect(live.tick(T0 + 5_000).map(brief)).toEqual(['5000 tool_execution_status a']);
     expect(live.due_ms).toBe(T0 + 9_000);
-    // A tick that comes late: with the times at which they were due.
-    expect(live.tick(T0 + 30_000).map(told)).toEqual([
+    // A late tick: the statuses have the times at which they were due.
+    expect(live.tick(T0 + 30_000).map(brief)).toEqual([
       '9000 tool_execution_status b',
       '15000 tool_execution_status a',
       '19000 tool_execution_status b',
       '25000 tool_execution_status a',
       '29000 tool_execution_status b',
     ]);
-    // The agent's own status is as good.
+    // A status of the agent itself counts, too.
     live.push(make('call_progress', { call_id: 'a' }, at(34_000)));
-    expect(live.tick(T0 + 43_999).map(told)).toEqual(['39000 tool_execution_status b']);
-    expect(live.push(make('call_finished', { call_id: 'a' }, at(44_000))).map(told)).toEqual([
+    expect(live.tick(T0 + 43_999).map(brief)).toEqual(['39000 tool_execution_status b']);
+    expect(live.push(make('call_finished', { call_id: 'a' }, at(44_000))).map(brief)).toEqual([
       '44000 tool_call_response a',
     ]);
   },
 );
 
-verifies('LP-6', 'a call over its time is answered with TOOL_TIMEOUT; its own end is news', () => {
-  const make = createMaker();
-  const live = projector({ call_timeout_ms: 7_000 });
-  const messages = [
-    ...live.push(make('run_started', {}, at(0))),
-    ...live.push(make('call_requested', {}, at(0))),
-    ...live.push(make('call_started', {}, at(1))),
-    ...live.tick(T0 + 60_000),
-  ];
-  expect(messages.slice(-2).map(told)).toEqual([
-    '5000 tool_execution_status c1',
-    '7000 tool_call_response c1',
-  ]);
-  expect(messages.at(-1)?.data).toMatchObject({ error: { code: 'TOOL_TIMEOUT', why: 'timeout' } });
-  expect(live.due_ms).toBe(null);
-  messages.push(
-    ...live.push(make('call_progress', {}, at(61_000))),
-    ...live.push(make('call_finished', { output: 'late' }, at(62_000))),
-    ...live.push(make('run_finished', {}, at(63_000))),
-  );
-  expect(faultsOf(messages, session_id)).toEqual([]);
-  expect(dataOf(messages, 'session_state')[0]?.news).toMatchObject({ output: 'late' });
-});
+verifies(
+  'LP-6',
+  'a call over its time limit is answered with TOOL_TIMEOUT, and its own end is news',
+  () => {
+    const make = createMaker();
+    const live = projector({ call_timeout_ms: 7_000 });
+    const messages = [
+      ...live.push(make('run_started', {}, at(0))),
+      ...live.push(make('call_requested', {}, at(0))),
+      ...live.push(make('call_started', {}, at(1))),
+      ...live.tick(T0 + 60_000),
+    ];
+    expect(messages.slice(-2).map(brief)).toEqual([
+      '5000 tool_execution_status c1',
+      '7000 tool_call_response c1',
+    ]);
+    expect(messages.at(-1)?.data).toMatchObject({
+      error: { code: 'TOOL_TIMEOUT', why: 'timeout' },
+    });
+    expect(live.due_ms).toBe(null);
+    messages.push(
+      ...live.push(make('call_progress', {}, at(61_000))),
+      ...live.push(make('call_finished', { output: 'late' }, at(62_000))),
+      ...live.push(make('run_finished', {}, at(63_000))),
+    );
+    expect(faultsOf(messages, session_id)).toEqual([]);
+    expect(dataOf(messages, 'session_state')[0]?.news).toMatchObject({ output: 'late' });
+  },
+);
 
-verifies('LP-6', 'a call without a sign of life for five minutes is closed as abandoned', () => {
+verifies('LP-6', 'a call without activity for five minutes is closed as abandoned', () => {
   const make = createMaker();
   const live = projector();
   const messages = [
     ...live.push(make('run_started', {}, at(0))),
     ...live.push(make('call_requested', { call_id: 'task' }, at(0))),
     ...live.push(make('call_requested', { call_id: 'quiet' }, at(0))),
-    // A sub-agent that works is a sign of life of the call that started it.
+    // Activity of a sub-agent counts for the call that started it.
     ...live.push(make('message_delta', { parent_call_id: 'task' }, at(200_000))),
     ...live.tick(T0 + 499_999),
   ];
@@ -350,27 +356,33 @@ verifies('LP-6', 'a call without a sign of life for five minutes is closed as ab
   expect(faultsOf(messages, session_id)).toEqual([]);
 });
 
-verifies('LP-6', 'a recording that leaps over days tells bounded many statuses and says so', () => {
-  const make = createMaker();
-  const day = 86_400_000;
-  const calls = Array.from({ length: 20 }, (_, n) =>
-    make('call_requested', { call_id: `c${n}` }, at(0)),
-  );
-  const end = make('run_finished', {}, at(30 * day));
-  const one = run([make('run_started', {}, at(0)), calls[0] as Event, end], { abandoned_ms: null });
-  expect(dataOf(one, 'tool_execution_status')).toHaveLength(
-    PROJECTION_LIMITS.live_made_statuses_max,
-  );
-  expect(dataOf(one, 'tool_execution_status').at(-1)?.details.note).toBeDefined();
-  const many = run([make('run_started', {}, at(0)), ...calls, end], { abandoned_ms: null });
-  expect(dataOf(many, 'tool_execution_status')).toHaveLength(
-    PROJECTION_LIMITS.live_statuses_at_once_max,
-  );
-  expect(dataOf(many, 'session_end')[0]?.totals.statuses_left_out).toBeGreaterThan(0);
-  expect(faultsOf(many, session_id)).toEqual([]);
-});
+verifies(
+  'LP-6',
+  'a recording with a gap of days makes a bounded number of statuses, and counts the rest',
+  () => {
+    const make = createMaker();
+    const day = 86_400_000;
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      make('call_requested', { call_id: `c${n}` }, at(0)),
+    );
+    const end = make('run_finished', {}, at(30 * day));
+    const one = run([make('run_started', {}, at(0)), calls[0] as Event, end], {
+      abandoned_ms: null,
+    });
+    expect(dataOf(one, 'tool_execution_status')).toHaveLength(
+      PROJECTION_LIMITS.live_made_statuses_max,
+    );
+    expect(dataOf(one, 'tool_execution_status').at(-1)?.details.note).toBeDefined();
+    const many = run([make('run_started', {}, at(0)), ...calls, end], { abandoned_ms: null });
+    expect(dataOf(many, 'tool_execution_status')).toHaveLength(
+      PROJECTION_LIMITS.live_statuses_at_once_max,
+    );
+    expect(dataOf(many, 'session_end')[0]?.totals.statuses_left_out).toBeGreaterThan(0);
+    expect(faultsOf(many, session_id)).toEqual([]);
+  },
+);
 
-test('a projector that takes over goes on where the messages that were sent end', () => {
+test('a projector that takes over continues after the sent messages', () => {
   const make = createMaker();
   const events = [
     make('run_started', {}, at(0)),
@@ -390,7 +402,7 @@ test('a projector that takes over goes on where the messages that were sent end'
   expect(dataOf([...sent, ...rest], 'tool_call_response')).toHaveLength(2);
 });
 
-test('errors name the message that led to them', () => {
+test('errors name the message that caused them', () => {
   const make = createMaker();
   const messages = run([
     make('run_started'),
@@ -412,7 +424,7 @@ test('errors name the message that led to them', () => {
   expect(messages.at(-1)?.data).toMatchObject({ status: 'provider_error', reason: 'Overloaded' });
 });
 
-test('permission: the question with what it is about, then how it was decided', () => {
+test('a permission request shows the question and its subject, then the decision', () => {
   const make = createMaker();
   const messages = run([
     make('run_started'),
@@ -437,7 +449,7 @@ test('permission: the question with what it is about, then how it was decided', 
   expect(dataOf(messages, 'session_state')[0]?.news.kind).toBe('permission_asked');
 });
 
-test('pieces that do not add up to the text give the whole text at its end', () => {
+test('pieces that do not add up to the text are followed by the complete text', () => {
   const make = createMaker();
   const messages = run([
     make('run_started'),
@@ -465,7 +477,7 @@ const step = fc.record({
   tick: fc.boolean(),
 });
 
-verifies(['LP-3', 'LP-4', 'LP-6'], 'whatever events come, the session is in good order', () => {
+verifies(['LP-3', 'LP-4', 'LP-6'], 'any sequence of events makes a valid session', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const make: MakeEvent = createMaker();
@@ -485,7 +497,7 @@ verifies(['LP-3', 'LP-4', 'LP-6'], 'whatever events come, the session is in good
   );
 });
 
-test('a call id that is too long for the protocol is shortened, and stays one on all messages of its call', () => {
+test('a call id that is too long for the protocol is shortened in the same way in all messages of its call', () => {
   const make = createMaker();
   const ids = ['a', 'b'].map((end) => `${'x'.repeat(5_000)}${end}`);
   const messages = run([

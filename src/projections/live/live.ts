@@ -1,9 +1,9 @@
 /**
  * Canonical events → messages of the live protocol (LP-2 to LP-6).
- * Contract: session_start first and session_end last, numbered from 1 without a gap, times never back; a call's request
- * before all else of it and one answer a call. What falls due by time comes from `tick`, or with the next event where
- * that is later, with the time at which it was due.
- * What has no type of its own is news in a `session_state`; docs/reference/live-projection.md has the table.
+ * Contract: session_start is first and session_end last; numbers start at 1 without a gap; times never go back; the
+ * request of a call precedes its other messages, and each call has one answer. Timed messages come from `tick`, or with
+ * the next event if that is later, and carry the time at which they were due.
+ * Events without a message type are `news` in a `session_state`; docs/reference/live-projection.md has the table.
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { DataOf, Event, EventOf } from '../../model/event.ts';
@@ -22,16 +22,16 @@ import { type DataAndMore, LiveWriter, type Trace } from './writer.ts';
 
 export interface LiveProjectorOptions {
   session_id: string;
-  /** A call that runs longer is answered with TOOL_TIMEOUT; null: no limit. */
+  /** A call that runs longer is answered with TOOL_TIMEOUT; null for no limit. */
   call_timeout_ms: number | null;
   trace: Trace;
-  /** A call not heard of for this time is given up; null: never, as in a recording, which has its end. */
+  /** A call without events for this time is given up; null for never, as in a recording, which is complete. */
   abandoned_ms?: number | null;
 }
 
 type Handlers = { [K in Event['kind']]?: (to: LiveProjector, event: EventOf<K>) => void };
 
-/** Kinds that are neither here nor in SILENT are reported by the status of their open call, else as news. */
+/** Kinds that are neither here nor in SILENT become a status of their open call, else news. */
 const HANDLERS: Handlers = {
   session_started: (to, { kind, data }) => {
     to.texts.model = data.model ?? to.texts.model;
@@ -61,16 +61,16 @@ const HANDLERS: Handlers = {
   run_finished: (to, { data }) => to.end(data),
 };
 
-/** Steps are in the requests and the totals, the agent's own end is in the session's. */
+/** Steps are in the requests and totals; the agent's end is in session_end. */
 const SILENT: ReadonlySet<string> = new Set(['step_started', 'step_finished', 'agent_ended']);
-/** A message of which nothing is open ends with these. */
+/** Kinds that end a message without an open block. */
 const PAUSES: ReadonlySet<string> = new Set(['step_started', 'step_finished', 'run_finished']);
 
 export class LiveProjector {
   readonly #writer: LiveWriter;
   readonly texts: LiveTexts;
   readonly tools: LiveTools;
-  /** Why the agent's process was ended, where it was. */
+  /** Why the agent's process was ended; null when it was not. */
   cause: string | null = null;
   #state: 'new' | 'open' | 'ended' = 'new';
   #errors = 0;
@@ -83,14 +83,14 @@ export class LiveProjector {
     this.tools = new LiveTools(this.#writer, { call_timeout_ms, abandoned_ms }, news);
   }
 
-  /** When `tick` is wanted next; null: not before the next event. It may have nothing to say then. */
+  /** When to call `tick` next; null for not before the next event. The call may return nothing. */
   get due_ms(): number | null {
     return this.#state === 'open' ? this.tools.due_ms : null;
   }
 
   push(event: Event): LiveMessage[] {
     if (this.#state === 'ended') return [];
-    // What falls due at this very moment waits: the event may be the answer.
+    // Entries due at this very moment wait: the event may be the answer.
     if (this.#state === 'open') this.tools.fallDue(event.at_ms - 1);
     this.#writer.moment(event.at_ms, event.at_source);
     if (this.#state === 'new') this.#start(event);
@@ -98,15 +98,15 @@ export class LiveProjector {
     return this.#writer.take();
   }
 
-  /** What has fallen due by now. */
+  /** The messages that are due by now. */
   tick(now_ms: number): LiveMessage[] {
     if (this.#state === 'open') this.tools.fallDue(now_ms);
     return this.#writer.take();
   }
 
-  /** A message that an earlier projector of the session made behind the events pushed so far: this one continues after it. */
+  /** Continues after a message that an earlier projector of the session made from the events pushed so far. */
   restore(message: LiveMessage): void {
-    this.#writer.goOnAfter(message, Date.parse(message.timestamp));
+    this.#writer.continueAfter(message, Date.parse(message.timestamp));
     if (message.type === 'session_end') this.#state = 'ended';
     if (message.type === 'tool_call_response')
       this.tools.restoreAnswer((message as LiveMessage<'tool_call_response'>).data.call_id);
@@ -123,7 +123,7 @@ export class LiveProjector {
   #handle(event: Event): void {
     if (PAUSES.has(event.kind)) this.texts.pause(null);
     const { parent_call_id } = event.data as { parent_call_id?: string | null };
-    if (parent_call_id != null) this.tools.heardOf(parent_call_id);
+    if (parent_call_id != null) this.tools.noteActivity(parent_call_id);
     const handler = HANDLERS[event.kind] as ((to: LiveProjector, event: Event) => void) | undefined;
     if (handler !== undefined) handler(this, event);
     else if (!SILENT.has(event.kind)) this.#other(event);
@@ -136,14 +136,14 @@ export class LiveProjector {
     else this.tools.status(call, 'running', { details: { kind, ...passing({ ...data }) } });
   }
 
-  /** Linked to the message before it: what led to it, as far as anybody knows. */
+  /** Linked to the previous message as the probable cause. */
   error(data: DataAndMore<'error'>): void {
     this.#errors += 1;
     const { correlation_id = null, message_id = null, seq = null } = this.#writer.last ?? {};
     this.#writer.write('error', { ...data, caused_by: { correlation_id, message_id, seq } });
   }
 
-  /** What has no type of its own, beside the state of the session. */
+  /** Reports an event without a message type, with the state of the session. */
   news(kind: Event['kind'], data: object): void {
     const open = this.tools.openIds();
     this.#writer.write('session_state', {

@@ -1,7 +1,7 @@
 /**
- * What is said and thought → message_start, content_block_start / delta / stop, message_stop.
- * Contract: well nested by message id, with or without deltas; the pieces of a block, joined, are its text, and where an
- * agent's pieces do not add up to what it says in the end, `text` of the block's stop is the whole of it.
+ * Messages and thinking → message_start, content_block_start / delta / stop, message_stop.
+ * Contract: well nested by message id, with or without deltas. The joined pieces of a block are its text; if an agent's
+ * pieces do not add up to its final text, `text` of content_block_stop is the complete text.
  */
 import { LIMITS } from '../../lib/limits.ts';
 import type { DataOf } from '../../model/event.ts';
@@ -15,10 +15,10 @@ type Role = DataOf<'message_finished'>['role'];
 interface OpenText {
   id: string;
   native_id: string | null;
-  /** Of the block that comes next, or that is open. */
+  /** Index of the open block, or of the next one. */
   index: number;
   open: BlockType | null;
-  /** The pieces of a type since its last end. */
+  /** The pieces of each type since its last complete text. */
   given: Record<BlockType, Pieces>;
 }
 
@@ -31,7 +31,7 @@ interface Said {
 const ROOT = '';
 const noPieces = () => new Pieces(LIMITS.line_bytes_max);
 
-/** A text in pieces that fit into a message each. */
+/** Splits a text into pieces that each fit into a message. */
 export function* partsOf(text: string): Generator<string> {
   for (let at = 0; at < text.length; at += PROJECTION_LIMITS.live_part_chars_max)
     yield text.slice(at, at + PROJECTION_LIMITS.live_part_chars_max);
@@ -39,7 +39,7 @@ export function* partsOf(text: string): Generator<string> {
 
 export class LiveTexts {
   readonly #writer: LiveWriter;
-  /** By the call that started the speaker. */
+  /** By the call that started the sub-agent. */
   readonly #open = new Map<string, OpenText>();
   #count = 0;
   model: string | null = null;
@@ -68,13 +68,13 @@ export class LiveTexts {
       this.#stop(message, { partial, synthetic });
       return;
     }
-    // Somebody else's words do not end what the agent is saying.
+    // A message of another role does not end the agent's open message.
     const message = this.#start(data, role);
     this.#settle(message, 'text', data.text);
     this.#stop(message, { partial, synthetic });
   }
 
-  /** The speaker does something else: a message of which nothing is open has ended. */
+  /** The agent does something else: its message ends if no block is open. */
   pause(parent_call_id: string | null): void {
     const key = parent_call_id ?? ROOT;
     const message = this.#open.get(key);
@@ -83,7 +83,7 @@ export class LiveTexts {
     this.#stop(message, {});
   }
 
-  /** Nothing more will be said. */
+  /** Ends all open messages. */
   end(): void {
     for (const message of this.#open.values())
       this.#stop(message, { partial: message.open !== null });
@@ -154,7 +154,7 @@ export class LiveTexts {
     message.index += 1;
   }
 
-  /** The whole of a text is known: what its pieces did not bring, and the end of its block. */
+  /** The complete text is known: writes the missing rest and ends the block. */
   #settle(message: OpenText, type: BlockType, text: string): void {
     const rest = message.given[type].rest(text);
     message.given[type] = noPieces();
@@ -168,7 +168,7 @@ export class LiveTexts {
       this.#stopBlock(message, { text });
       return;
     }
-    // Too long for one message: sent again from its beginning, in a block of its own.
+    // Too long for one message: sent again from the beginning in a separate block.
     this.#stopBlock(message, { replaced: true });
     this.#write(message, type, text);
     this.#stopBlock(message, {});

@@ -8,8 +8,8 @@ import { partsOf } from './texts.ts';
 import type { DataAndMore, LiveWriter } from './writer.ts';
 
 type Status = DataAndMore<'tool_execution_status'>;
-type Told = Pick<Status, 'progress' | 'details'>;
-/** Tells what a call's own messages cannot. */
+type StatusMore = Pick<Status, 'progress' | 'details'>;
+/** Reports an event that has no message type of its call. */
 export type News = (kind: Event['kind'], data: object) => void;
 
 type NewCall = Pick<DataOf<'call_requested'>, 'call_id' | 'native_call_id' | 'tool' | 'input'> & {
@@ -22,12 +22,12 @@ const DECIDED: Record<Decision, Status['status']> = {
   require_approval: 'paused',
 };
 
-/** Why tacho answers in the agent's place. */
+/** Reasons for which tacho answers instead of the agent. */
 const GIVEN_UP = {
-  timeout: { status: 'timeout', reason: 'it ran longer than its time limit' },
-  abandoned: { status: 'cancelled', reason: 'abandoned: there was no sign of life' },
+  timeout: { status: 'timeout', reason: 'the call exceeded its time limit' },
+  abandoned: { status: 'cancelled', reason: 'abandoned: the call sent no messages' },
   unanswered: { status: 'cancelled', reason: 'the session ended without an answer' },
-  too_many: { status: 'cancelled', reason: 'given up: too many calls are open' },
+  too_many: { status: 'cancelled', reason: 'given up: too many open calls' },
 } as const;
 
 export class LiveTools {
@@ -58,13 +58,13 @@ export class LiveTools {
     return call_id === null ? undefined : this.#calls.find(call_id);
   }
 
-  /** A sign of life of a call: of itself, or of the sub-agent that it started. */
-  heardOf(call_id: string): void {
+  /** Notes activity of a call or of the sub-agent that it started. */
+  noteActivity(call_id: string): void {
     const call = this.#calls.find(call_id);
     if (call !== undefined) this.#calls.alive(call, this.#writer.at_ms, false);
   }
 
-  /** An earlier projector answered it. */
+  /** Marks a call that an earlier projector answered. */
   restoreAnswer(id: string): void {
     const call = this.#calls.all().find((open) => open.id === id);
     if (call !== undefined) this.#calls.close(call, true);
@@ -137,7 +137,7 @@ export class LiveTools {
     const late = this.#calls.late(data.call_id);
     const call = late === undefined ? this.#callOf(data) : undefined;
     if (call === undefined) {
-      // One answer a call: what comes after it is news.
+      // One answer per call: later results are news.
       this.#news('call_finished', { ...data, call_id: late ?? data.call_id });
       return;
     }
@@ -149,11 +149,11 @@ export class LiveTools {
     this.#writer.write('tool_call_response', responseOf(data, extra), call.id);
   }
 
-  /** Nothing for a call that has been answered. */
-  status(call: OpenCall | undefined, status: Status['status'], told: Told): void {
+  /** Writes nothing for an answered call. */
+  status(call: OpenCall | undefined, status: Status['status'], more: StatusMore): void {
     if (call === undefined) return;
     this.#calls.alive(call, this.#writer.at_ms, true);
-    const { progress = null, details = null } = told;
+    const { progress = null, details = null } = more;
     const { id: call_id } = call;
     this.#writer.write('tool_execution_status', { call_id, status, progress, details }, call_id);
   }
@@ -166,7 +166,7 @@ export class LiveTools {
     this.status(call, DECIDED[details.decision], { details: passing(details) });
   }
 
-  /** The call that an event speaks of; a request is made where there was none. Undefined: it has been answered. */
+  /** The call of an event; a missing request is made. Undefined when the call has been answered. */
   #callOf({ call_id, tool }: { call_id: string; tool: string }): OpenCall | undefined {
     const call = this.#calls.get(call_id);
     if (call !== undefined || this.#calls.answered(call_id) !== undefined) return call;
@@ -197,7 +197,7 @@ export class LiveTools {
     return call;
   }
 
-  /** What is too long for one message, in statuses; how many there were. */
+  /** Sends a text that is too long for one message as statuses; returns their number. */
   #inParts(call: OpenCall, of: 'args' | 'output', text: string | null): number {
     const parts = text === null ? [] : [...partsOf(text)];
     parts.forEach((part, index) => {
@@ -210,7 +210,10 @@ export class LiveTools {
   #stillRuns({ id: call_id, requested_ms }: OpenCall, last: boolean): void {
     this.counters.statuses_made += 1;
     const progress = { elapsed_ms: Math.max(0, this.#writer.at_ms - requested_ms) };
-    const details = { made_by: 'tacho', ...(last && { note: 'no more are made for this call' }) };
+    const details = {
+      made_by: 'tacho',
+      ...(last && { note: 'the last status that is made for this call' }),
+    };
     const status = 'running';
     this.#writer.write('tool_execution_status', { call_id, status, progress, details }, call_id);
   }

@@ -6,7 +6,7 @@ import { ACKED_TYPES, type LiveType, type TIME_SOURCES } from '../../model/live-
 
 type TimeSource = (typeof TIME_SOURCES)[number];
 export type Trace = LiveMessage['trace'];
-/** `data` of a type, and what more there is to say: fields that are not listed are passed on. */
+/** `data` of a type with additional fields: unlisted fields are passed on. */
 export type DataAndMore<T extends LiveType> = LiveDataOf<T> & Record<string, unknown>;
 
 const SOURCES: Record<Event['at_source'], TimeSource> = {
@@ -16,7 +16,7 @@ const SOURCES: Record<Event['at_source'], TimeSource> = {
 };
 
 export class LiveWriter {
-  /** The message written last, its number, and the moment of the next. */
+  /** The last message, its number, and the time of the next one. */
   last: LiveMessage | null = null;
   seq = 0;
   at_ms = 0;
@@ -30,14 +30,14 @@ export class LiveWriter {
     this.#trace = trace;
   }
 
-  /** What is written from now on happened then. */
+  /** Sets the time of the following messages. */
   moment(at_ms: number, source: Event['at_source']): void {
     const safe = writableTime(at_ms);
     this.#source = safe < this.at_ms ? 'clamped' : SOURCES[source];
     this.at_ms = Math.max(this.at_ms, safe);
   }
 
-  /** `call_id`: of the call that it belongs to, null for none. */
+  /** `call_id`: the call it belongs to; null for none. */
   write<T extends LiveType>(type: T, data: DataAndMore<T>, call_id: string | null = null): void {
     this.seq += 1;
     const message: LiveMessage<T> = {
@@ -61,8 +61,8 @@ export class LiveWriter {
     return made;
   }
 
-  /** Goes on behind a message that an earlier writer of the session made. */
-  goOnAfter(message: LiveMessage, at_ms: number): void {
+  /** Continues after a message of an earlier writer of the session. */
+  continueAfter(message: LiveMessage, at_ms: number): void {
     this.seq = Math.max(this.seq, message.seq ?? 0);
     this.at_ms = Math.max(this.at_ms, at_ms);
     this.last = message;
