@@ -6,7 +6,7 @@ export const SESSION_PLACES: Readonly<Record<string, string>> = {
   codex: '~/.codex/sessions and ~/.codex/archived_sessions, or in $CODEX_HOME',
   copilot: '~/.copilot/session-state, or $COPILOT_HOME/session-state',
   gemini: '~/.gemini/tmp/*/chats, or $GEMINI_CLI_HOME/.gemini/tmp/*/chats',
-  opencode: '~/.local/share/opencode (opencode.db, or storage), or in $XDG_DATA_HOME; $OPENCODE_DB',
+  opencode: '~/.local/share/opencode or $XDG_DATA_HOME/opencode, $OPENCODE_DB',
   pi: '~/.pi/agent/sessions, $PI_CODING_AGENT_DIR/sessions or $PI_CODING_AGENT_SESSION_DIR',
   qwen: '~/.qwen/projects/*/chats, or in $QWEN_HOME or $QWEN_RUNTIME_DIR',
   demo: '$TACHO_DEMO_SESSIONS',

@@ -8,7 +8,7 @@ const START = `tacho records what coding agents do: every step, call, file and c
 
 Start here:
   tacho import --last                  store the session your agent used last
-  tacho run --agent demo "try it"      record a run, without a model or network
+  tacho run --agent demo "try it"      record a run, no model needed
   tacho show last                      read the last run
   tacho runs list                      list the recorded runs
 

@@ -27,7 +27,7 @@ const EXAMPLES = `
 Examples:
   $ tacho import --last                  store the session your agent used last
   $ tacho show last                      read the last run
-  $ tacho run --agent demo "try it"      record a run, without a model or network
+  $ tacho run --agent demo "try it"      record a run, no model needed
   $ tacho runs list                      list the recorded runs`;
 
 const HELP_WIDTH_MIN = 80;

@@ -54,10 +54,11 @@ export function createWarningFold(byte_text = false) {
     /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps are last and always included. */
     list(gaps: readonly string[]): string[] {
       const unseen = without_git && commands ? [UNSEEN] : [];
-      const last = [...unseen, ...gaps.map((gap) => `gap: ${gap}`)];
-      const named = last.slice(0, PROJECTION_LIMITS.outcome_warnings_max).map(oneWarning);
+      const most = PROJECTION_LIMITS.outcome_warnings_max - unseen.length;
+      const shown = gaps.slice(0, most);
+      const named = [...unseen, ...shown.map((gap) => `gap: ${gap}`)].map(oneWarning);
       const room = PROJECTION_LIMITS.outcome_warnings_max - named.length;
-      const more = beyond + Math.max(0, kept.length - room) + (last.length - named.length);
+      const more = beyond + Math.max(0, kept.length - room) + (gaps.length - shown.length);
       const list = [...kept.slice(0, room), ...named];
       return more > 0 ? [...list, changedText('', () => `… and ${more} more`, byte_text)] : list;
     },

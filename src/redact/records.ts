@@ -37,6 +37,8 @@ const OWN_FIELDS = new Set([
   'terminal_evidence',
   'usage',
 ]);
+/** Fields with an object of tacho: its field names are kept. */
+const OWN_OBJECTS = new Set(['config', 'project']);
 /** Fields that are never changed in some kinds of events. */
 const OWN_FIELDS_OF = new Map([
   ['problem', new Set([...OWN_FIELDS, 'code', 'sha256'])],
@@ -61,7 +63,7 @@ export function redactFields<T extends object>(
   for (const name in data) {
     if (own.has(name)) continue;
     const value = data[name];
-    const ours = name === 'config' && typeof value === 'object' && value !== null;
+    const ours = OWN_OBJECTS.has(name) && typeof value === 'object' && value !== null;
     let safe: unknown = value;
     if (ours) safe = redactFields(value, redactor, own);
     else safe = name === 'input' ? redactor.foreign(value) : redactor.value(value);

@@ -286,7 +286,7 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
     return tacho(['runs', 'restore', path]);
   };
   const cut = await restored(lines.slice(0, -1));
-  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('holds no end of it')]);
+  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining('has no end of it')]);
   const hole = await restored([...lines.slice(0, 2), ...lines.slice(3)]);
   expect([hole.code, hole.stderr]).toEqual([1, expect.stringContaining('lacks entry 3')]);
   for (const e of [null, 7, { v: 1, run_id, kind: 'notice' }]) {
@@ -295,7 +295,7 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
     expect([foreign.code, foreign.stderr]).toEqual([
       1,
       expect.stringContaining(
-        `${run_id}: not restored: the archive holds an entry 2 that is no event`,
+        `${run_id}: not restored: the archive has an entry 2 that is not an event`,
       ),
     ]);
   }

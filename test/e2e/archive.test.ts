@@ -78,14 +78,14 @@ const HARM: Record<string, { why: string; harm: (run_id: string) => void }> = {
     harm: (run_id) => changeByte(run_id, 3),
   },
   'an entry that is no event': {
-    why: 'the journal holds an entry 3 that is no event of it',
+    why: 'the journal has an entry 3 that is not an event of it',
     harm: (run_id) =>
       editRun(segmentOf(run_id), run_id, (entries) => {
         (entries[2] as EditedEntry).e = 7;
       }),
   },
   'no entries at all': {
-    why: 'the journal holds no end of it',
+    why: 'the journal has no end of it',
     harm: (run_id) => rmSync(segmentOf(run_id)),
   },
 };

@@ -136,7 +136,11 @@ describe('the arguments', () => {
       'error: --end must be one of ok, agent_error, provider_error, denied, approval_required, max_steps, budget_exceeded, cancelled, none\n',
       '',
     ]);
-    expect(said('--speed', 'fast')).toEqual([2, 'error: --speed must be a number from 0 up\n', '']);
+    expect(said('--speed', 'fast')).toEqual([
+      2,
+      'error: --speed must be a number of at least 0\n',
+      '',
+    ]);
     expect(said('--resume', '../x')).toEqual([2, 'error: --resume: no such session\n', '']);
     expect(said('--colour')[0]).toBe(2);
   });

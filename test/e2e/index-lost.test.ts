@@ -58,7 +58,7 @@ for (const [how, lose] of Object.entries(LOSSES))
     lose();
     const found = await list();
     expect(found.ids).toEqual([second, first]);
-    expect(found.stderr).toMatch(/2 runs missing in the index, added from the journal/);
+    expect(found.stderr).toMatch(/2 runs missing from the index, added from the journal/);
     if (how === 'damaged')
       expect(found.stderr).toMatch(/the index was damaged and is now .*; it is rebuilt/);
     expect(await list()).toEqual({ ids: [second, first], stderr: '', code: 0 });
@@ -76,7 +76,7 @@ test('a command that looks one run up finds it without the index too', async () 
     rmSync(db());
     const { code, stderr, stdout } = await tacho(command);
     expect([code, stdout === '']).toEqual([0, false]);
-    expect(stderr).toContain('1 run missing in the index');
+    expect(stderr).toContain('1 run missing from the index');
   }
 });
 
@@ -98,7 +98,7 @@ verifies('ST-10', 'an eval finds a run that the index lacks', async () => {
   const assertion = '{ type: contains, value: a }';
   writeFileSync(path, `tests:\n  - id: one\n    input: Go\n    assertions: [${assertion}]\n`);
   const { stdout, stderr } = await tacho(['eval', path, '--run', run_id, '--output', 'json']);
-  expect(stderr).toContain('1 run missing in the index');
+  expect(stderr).toContain('1 run missing from the index');
   expect(JSON.parse(stdout).tests[0].runs[0].run_id).toBe(run_id);
 });
 
@@ -179,7 +179,7 @@ test('while another command changes the store, a list that may lack runs is name
   rmSync(db());
   const release = takeLock(join(place.state, 'store.lock'));
   const { ids, stderr } = await list();
-  expect([ids, stderr]).toEqual([[], expect.stringContaining('the list may lack runs')]);
+  expect([ids, stderr]).toEqual([[], expect.stringContaining('the list may be incomplete')]);
   release?.();
   expect((await list()).ids).toEqual([run_id]);
 });

@@ -109,7 +109,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
       await ended();
       const late = {
         taken: false,
-        why: 'the agent has ended its work and takes no more input',
+        why: 'the agent has finished its work and takes no more input',
         state: 'ended',
         allowed: ['running'],
       };

@@ -148,7 +148,7 @@ verifies(
     const changed = await tacho(['runs', 'verify', 'last']);
     expect([changed.code, changed.stdout]).toEqual([
       1,
-      expect.stringContaining('is not what the journal says'),
+      expect.stringContaining('does not match the journal'),
     ]);
     rmSync(path);
     expect((await tacho(['runs', 'verify', 'last'])).stdout).toContain('its transcript is missing');
@@ -387,7 +387,7 @@ test('show takes a beginning of an id or a transcript file, and says what it doe
   const broken = await tacho(['show', 'broken.jsonl']);
   expect([broken.code, broken.stderr]).toEqual([
     2,
-    expect.stringContaining('broken.jsonl:1: is no transcript'),
+    expect.stringContaining('broken.jsonl:1: is not a transcript'),
   ]);
 });
 

@@ -370,7 +370,7 @@ describe('the client', () => {
         stdin: REQUEST.prompt,
       },
     ]);
-    expect(() => acp.launch({ ...REQUEST, args: [] })).toThrow('say which program');
+    expect(() => acp.launch({ ...REQUEST, args: [] })).toThrow('name the program');
   });
 
   verifies('LP-14', 'with --accept-input the prompt is the first of several lines', () => {

@@ -1,4 +1,4 @@
-/** Permissions: the actions that the CLI takes without asking, and a start that it refuses. Checked with 2.1.325. Pure. */
+/** Effect of each approval mode, and starts that the CLI refuses. Checked with 2.1.325. Pure. */
 import type { LaunchSetting } from '../../model/agent.ts';
 
 export const approval = {

@@ -189,7 +189,7 @@ verifies('AG-2', 'a file that is not a database of the CLI is reported', async (
   await expect(eventsAt(path)).rejects.toThrow(/opencode\.db: file is not a database/);
   await rm(path);
   keepInDatabase(['text', 'read']);
-  await expect(eventsAt(path)).rejects.toThrow(/opencode\.db: it holds 2 sessions/);
+  await expect(eventsAt(path)).rejects.toThrow(/opencode\.db: the database has 2 sessions/);
 });
 
 verifies('AG-2', 'impossible times hide no session and no row', async () => {

@@ -76,7 +76,7 @@ async function* kept(env: NodeJS.ProcessEnv): AsyncGenerator<SessionFile> {
 }
 
 export const session: SessionFiles = {
-  where: '~/.local/share/opencode (opencode.db, or storage), or in $XDG_DATA_HOME; $OPENCODE_DB',
+  where: '~/.local/share/opencode or $XDG_DATA_HOME/opencode, $OPENCODE_DB',
   async find({ session_id, env, unreadable }) {
     if (!SESSION_ID.test(session_id)) return null;
     const { database, storage } = placesOf(env);

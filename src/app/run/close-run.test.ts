@@ -11,7 +11,7 @@ import { openStateDir } from '../../store/state-dir.ts';
 import { type Closing, endRun } from './close-run.ts';
 import { startRecord } from './record.ts';
 
-/** What the end of a run needs of it, with a journal that fails when it is closed. */
+/** A run at its end, with a journal that fails when it is closed. */
 function closing(check: () => void): Closing {
   const recording = {
     run_id: 'r_1',
@@ -32,7 +32,7 @@ function closing(check: () => void): Closing {
   return { recording, cause: null, spool: null, request: {} } as unknown as Closing;
 }
 
-verifies('ST-2', 'a record that is removed after the end of its run is no record', async () => {
+verifies('ST-2', 'a record removed after the end of its run is lost', async () => {
   const kept = await endRun(
     closing(() => {}),
     true,
@@ -49,38 +49,34 @@ verifies('ST-2', 'a record that is removed after the end of its run is no record
   expect(lost.unlisted).toMatch(/the record of the run is lost: was removed/);
 });
 
-verifies(
-  ['ST-2', 'ST-5'],
-  'a run that is deleted once it is listed is no lost record',
-  async () => {
-    let deletes = () => {};
-    const ending = closing(() => {
-      deletes();
-      throw new Error('was removed or replaced');
-    });
-    const { state, run_id } = ending.recording;
-    ending.recording.journal.close = async () => {};
-    const outcome = { ...createOutcomeFold({ keepIo: false }).finish(), run_id, agent: 'toy' };
-    ending.recording.outcome = () => ({ ...outcome, exit_reason: 'ok' });
-    // As a gc does between the storing of the run and the last look at its record.
-    deletes = () => {
-      bury(state, [run_id]);
-      using index = openIndex(state);
-      expect(index.hasRun(run_id)).toBe(true);
-      removeIfDeleted(state, index, run_id);
-    };
-    expect(await endRun(ending, true)).toMatchObject({
-      recorded: true,
-      exit_reason: 'ok',
-      unlisted: null,
-    });
-    deletes = () => {};
-    expect(await endRun(ending, false)).toMatchObject({
-      recorded: false,
-      exit_reason: 'capture_error',
-    });
-  },
-);
+verifies(['ST-2', 'ST-5'], 'a run deleted once it is listed is not a lost record', async () => {
+  let deletes = () => {};
+  const ending = closing(() => {
+    deletes();
+    throw new Error('was removed or replaced');
+  });
+  const { state, run_id } = ending.recording;
+  ending.recording.journal.close = async () => {};
+  const outcome = { ...createOutcomeFold({ keepIo: false }).finish(), run_id, agent: 'toy' };
+  ending.recording.outcome = () => ({ ...outcome, exit_reason: 'ok' });
+  // Like a gc between storing the run and the last check of its record.
+  deletes = () => {
+    bury(state, [run_id]);
+    using index = openIndex(state);
+    expect(index.hasRun(run_id)).toBe(true);
+    removeIfDeleted(state, index, run_id);
+  };
+  expect(await endRun(ending, true)).toMatchObject({
+    recorded: true,
+    exit_reason: 'ok',
+    unlisted: null,
+  });
+  deletes = () => {};
+  expect(await endRun(ending, false)).toMatchObject({
+    recorded: false,
+    exit_reason: 'capture_error',
+  });
+});
 
 /** Where each agent looks for the sessions of a home folder: a variable, its value, and a folder or file below. */
 const SESSIONS: [agent: string, variable: string, folder: string, below: string][] = [
@@ -101,7 +97,7 @@ function messagesOf(agent: string): string[] {
     .split('\n');
 }
 
-/** What a recorded run says of its session files. */
+/** The problems of a recorded run about its session files. */
 async function reported(agent: string, env: Record<string, string>): Promise<unknown[]> {
   const problems: unknown[] = [];
   const take = (events: readonly Event[]) => {
@@ -127,20 +123,20 @@ const unread = (detail: RegExp) =>
 for (const [agent, variable, folder, below] of SESSIONS)
   verifies(
     'AG-16',
-    `${agent}: where ${below} cannot be looked into, that is a problem; where it is missing, it is none`,
+    `${agent}: an unreadable ${below} is a problem, a missing one is not`,
     async () => {
       const home = testFolder();
       const env = { HOME: home, [variable]: join(home, folder) };
       expect(await reported(agent, env)).toEqual([]);
       const place = join(home, folder, below);
       mkdirSync(dirname(place), { recursive: true });
-      // Nobody can look into it, not even root.
+      // Unreadable, even for root.
       symlinkSync(place, place);
       expect(await reported(agent, env)).toEqual([unread(/session file was not found: ELOOP/)]);
     },
   );
 
-verifies('AG-16', 'a database of sessions that cannot be read is a problem', async () => {
+verifies('AG-16', 'an unreadable database of sessions is a problem', async () => {
   const home = testFolder();
   mkdirSync(join(home, 'opencode'));
   writeFileSync(join(home, 'opencode/opencode.db'), 'no database');
@@ -148,7 +144,7 @@ verifies('AG-16', 'a database of sessions that cannot be read is a problem', asy
   expect(await reported('opencode', env)).toEqual([unread(/not found: .*database/)]);
 });
 
-verifies('AG-16', 'a part of a session that cannot be read is a problem', async () => {
+verifies('AG-16', 'an unreadable part of a session is a problem', async () => {
   const home = testFolder();
   const session_id = JSON.parse(messagesOf('claude')[0] as string).session_id as string;
   const parts = join(home, 'projects/p', session_id, 'subagents');

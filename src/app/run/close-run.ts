@@ -1,4 +1,7 @@
-/** The end of a run, live or recovered: what the session file and the work tree add, the end record, the outcome. */
+/**
+ * The end of a run, live or recovered: additions from the session file and the work tree, the end record, the
+ * outcome.
+ */
 import { existsSync } from 'node:fs';
 import { overLimit, unwatched } from '../../capture/budget.ts';
 import { problem } from '../../capture/decode.ts';
@@ -26,18 +29,18 @@ import { type EndedRun, lostRecord, NOTHING_STORED, storeRun, wasDeleted } from 
 
 export interface Closing extends EndedRun {
   pipeline: Pipeline;
-  /** Null where tacho had no process of its own to wait for. */
+  /** Null if tacho did not start a process itself. */
   exit: AgentExit | null;
   cause: string | null;
   limits: RunLimits;
-  /** The limit for which the run was ended, in words. */
+  /** The limit for which the run was ended, as text. */
   limit: string | null;
   /** Names of processes that outlived the agent and were ended. */
   left: string[];
-  /** The work tree before the run; null: not known. */
+  /** The work tree before the run. Null if unknown. */
   before: Worktree | null;
   started_ms: number;
-  /** How long the run has taken, by a clock that cannot be set; null: it was not one process that saw it. */
+  /** The duration of the run by a monotonic clock. Null if no single process saw all of it. */
   elapsed_ms: (() => number) | null;
   /** Why the agent's output could not be read to its end. */
   unreadable?: string;
@@ -47,13 +50,13 @@ export interface RunResult {
   run_id: string;
   outcome: RunOutcome;
   exit_reason: ExitReason;
-  /** Why tacho ended the run: timeout, limit, a signal's name, abort; null when the agent ended by itself. */
+  /** Why tacho ended the run: timeout, limit, the name of a signal, or abort. Null if the agent ended by itself. */
   cause: string | null;
   /** Whether the journal has the whole record. */
   recorded: boolean;
-  /** Why the recorded run is not in the list of runs; null when it is. */
+  /** Why the recorded run is not in the list of runs, or null. */
   unlisted: string | null;
-  /** What was made of the events and failed: the record itself is whole. */
+  /** Views of the events that failed. The record itself is whole. */
   failed_views: FailedView[];
 }
 
@@ -66,7 +69,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await reconcile(closing);
   await compareWorktree(closing);
   for (const draft of lastNotes(closing)) await note(closing, draft);
-  // Some figures are known only now: a run that is over its limit is over it, though nothing ended it in time.
+  // Some figures are known only now: a run may exceed a limit although nothing ended it in time.
   const limit = closing.limit ?? overLimit(closing.limits, pipeline.state);
   const lost = lostRecord(recording);
   if (lost !== null) recorder.fail(lost);
@@ -79,31 +82,31 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   return endRun(closing, recorder.failure === null);
 }
 
-/** Stores what is made of the record, where there is a whole one, and lets go of everything. */
+/** Stores the files of a whole record, and releases everything. */
 export async function endRun(closing: Closing, whole: boolean): Promise<RunResult> {
   const { recording, cause } = closing;
   const outcome = recording.outcome();
   const { unlisted, missing } = whole ? await storeRun(closing, outcome) : NOTHING_STORED;
   await recording.close();
   const { run_id, recorder } = recording;
-  // Only the file counts: one that failed on the way was made again from the journal.
+  // Only the file counts: a view that failed on the way was rebuilt from the journal.
   const failed = whole
     ? recorder.failed.filter(({ view }) => view !== TRANSCRIPT)
     : recorder.failed;
   const failed_views = [...failed, ...missing];
-  // Once it is listed, others may delete it: that is no loss.
+  // Once the run is listed, others may delete it: that is not a loss.
   const lost = lostRecord(recording) !== null && !(whole && wasDeleted(recording));
   const exit_reason = lost ? 'capture_error' : outcome.exit_reason;
   const recorded = whole && !lost;
   return { run_id, outcome, exit_reason, cause, recorded, unlisted, failed_views };
 }
 
-/** Where the spool is left, `runs recover` makes the whole record of it, for instance once the disk has room again. */
+/** If the spool is kept, `runs recover` builds the whole record from it, for instance once the disk has room again. */
 async function endUnrecorded({ recording, spool }: Closing, finished: EventOf<'run_finished'>) {
   const left = spool !== null && existsSync(spool.stdout) && existsSync(spool.meta);
   const next = left
     ? 'its raw output is kept, finish it with: tacho runs recover'
-    : 'its raw output is not there any more either';
+    : 'its raw output is missing too';
   const error = `the run could not be recorded: ${recording.recorder.failure?.message}; ${next}`;
   const failed = { ok: false, exit_reason: 'capture_error' as const, error, digest: null };
   await recording.recorder.endWithout({ ...finished, data: { ...finished.data, ...failed } });
@@ -114,11 +117,11 @@ function* firstNotes({ recording, left }: Closing): Generator<Draft> {
   if (left.length > 0) yield problem('process', 'processes_left', detail);
   // Secrets that are too short to be distinguished from ordinary text are named, never shown.
   const { too_short } = recording.redactor;
-  const text = `not redacted, since their values have fewer than ${VALUE_CHARS_MIN} characters: ${too_short.join(', ')}`;
+  const text = `not redacted because their values have fewer than ${VALUE_CHARS_MIN} characters: ${too_short.join(', ')}`;
   if (too_short.length > 0) yield { kind: 'notice', data: { code: 'not_redacted', text } };
 }
 
-/** Each is recorded before the next is asked for: a view may fail over one of them. */
+/** Each is recorded before the next is requested: a view may fail because of one of them. */
 function* lastNotes({ recording, pipeline, limits }: Closing): Generator<Draft> {
   const { recorder } = recording;
   const cut = `${recorder.cut} events were too large to record: their long texts were cut`;
@@ -129,7 +132,7 @@ function* lastNotes({ recording, pipeline, limits }: Closing): Generator<Draft> 
     yield problem('process', 'limit_unwatched', detail);
 }
 
-/** What the session file adds to the stream, and where the two contradict each other (AG-16). */
+/** Adds events that only the session file has, and reports contradictions between it and the stream (AG-16). */
 async function reconcile(closing: Closing): Promise<void> {
   const { recording, pipeline, request, started_ms } = closing;
   const { agent, cwd, env } = request;
@@ -162,7 +165,7 @@ const UNREAD: Readonly<Record<WorktreeLimit, string>> = {
     'the git work tree was not compared: the configuration of the repository cannot be used safely',
 };
 
-/** What changed in the git work tree, whether a call reported it or not (RO-10). */
+/** Changes in the git work tree, whether a call reported them or not (RO-10). */
 async function compareWorktree(closing: Closing): Promise<void> {
   const { recording, request, before } = closing;
   if (before === null) return;
@@ -170,7 +173,7 @@ async function compareWorktree(closing: Closing): Promise<void> {
   const lacking = uncompared(before, before);
   const after =
     lacking === null ? await snapshotWorktree(request.cwd, { since: before, ignore }) : before;
-  // The repository was there at the start.
+  // There was a repository at the start.
   const why = after === null ? 'git_failed' : uncompared(before, after);
   if (why !== null) await note(closing, problem('process', 'worktree_unread', UNREAD[why]));
   for (const { path, operation, size } of after === null ? [] : diffWorktrees(before, after)) {

@@ -4,13 +4,13 @@ import { STORE_LIMITS } from '../../store/limits.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { fitEvent } from './cut-event.ts';
 
-test('an event that fits is left as it is', () => {
+test('an event that fits is left unchanged', () => {
   const event = createMaker()('message_finished', { text: 'short' });
   const body = JSON.stringify(event);
   expect(fitEvent(event, body)).toEqual({ event, body, cut: false });
 });
 
-test('an event over the limit of an entry keeps the beginnings of its texts, and says so', () => {
+test('an event over the limit of an entry keeps the beginnings of its texts, with a mark', () => {
   const output = `${'é'.repeat(STORE_LIMITS.entry_bytes_max / 2)}x`;
   const event = createMaker()('call_finished', { call_id: 'c1', output });
   const { body, cut } = fitEvent(event, JSON.stringify(event));

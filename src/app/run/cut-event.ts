@@ -1,4 +1,4 @@
-/** An event that is too large for one entry of the journal: its long texts are cut, each with a mark of its length. */
+/** Cuts the long texts of an event that is too large for a journal entry, each with a mark of its length. */
 
 import type { Event } from '../../model/event.ts';
 import { STORE_LIMITS } from '../../store/limits.ts';
@@ -13,7 +13,7 @@ export interface Fitted {
   cut: boolean;
 }
 
-/** The event itself where it fits. `body` is its JSON. */
+/** Returns the event itself if it fits. `body` is its JSON. */
 export function fitEvent(event: Event, body: string): Fitted {
   const small = body.length * 3 <= STORE_LIMITS.entry_bytes_max;
   if (small || Buffer.byteLength(body) <= STORE_LIMITS.entry_bytes_max)

@@ -4,11 +4,11 @@ import type { ErrorCode, TachoError } from '../../lib/errors.ts';
 import { own } from '../../lib/own.ts';
 import type { ExitReason } from '../../model/words.ts';
 
-/** The run ended well, but meets a condition of `--fail-on`. */
+/** The run ended well but meets a condition of `--fail-on`. */
 export const EXIT_CAUGHT = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_SOFTWARE = 70;
-/** Not delivered yet; it is kept, and trying again can help (EX_TEMPFAIL of sysexits.h). */
+/** Not delivered yet. The data is kept, and trying again can help (EX_TEMPFAIL of sysexits.h). */
 export const EXIT_LATER = 75;
 const EXIT_AGENT_MISSING = 127;
 
@@ -27,7 +27,7 @@ const CODES: Record<ExitReason, number> = {
   cancelled: 143,
 };
 
-/** `cause`: the signal that cancelled the run, where one did. */
+/** `cause`: the signal that cancelled the run, if any. */
 export function exitCodeOf(reason: ExitReason, cause: string | null): number {
   return reason === 'cancelled' && cause === 'SIGINT' ? 130 : CODES[reason];
 }

@@ -12,16 +12,16 @@ export interface Behaviour {
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** An absolute path says where a machine keeps things, not what the agent does: only its last part counts. */
+/** The folders of an absolute path depend on the machine, not on the agent's behaviour: only the last part counts. */
 const withoutFolders = (argument: string) =>
   argument.replace(/(^|[=:,])\/(?:[^/\s=:,]+\/)+/g, '$1');
 
-/** Only where there are limits: runs without any keep the fingerprint they always had. */
+/** Empty without limits, so that runs without any keep their earlier fingerprint. */
 function limitsOf({ limits }: RunConfig): [string, number][] {
   return Object.entries(limits ?? {}).filter((pair): pair is [string, number] => pair[1] !== null);
 }
 
-/** Only where another program was asked for than the agent's own: those runs keep the fingerprint they always had. */
+/** Empty for the agent's own program, so that those runs keep their earlier fingerprint. */
 function commandOf({ command }: RunConfig): [string, string[]][] {
   return command === undefined ? [] : [['command', command.map(withoutFolders)]];
 }

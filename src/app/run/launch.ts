@@ -1,4 +1,4 @@
-/** Starts the agent of a run: its spool is described on disk before, so that a recovery knows what may run. */
+/** Starts the agent of a run. Its spool is described on disk first, so that a recovery knows what may be running. */
 import { problem } from '../../capture/decode.ts';
 import { type Drain, drainsFor } from '../../capture/source/drain.ts';
 import { RUN_ID_VARIABLE } from '../../capture/source/process-tree.ts';
@@ -13,12 +13,12 @@ export interface Launched {
   agent: AgentProcess;
   drains: readonly Drain[];
   started_ms: number;
-  /** The same moment by the clock that cannot be set. */
+  /** The same moment by the monotonic clock. */
   started_elapsed: number;
   problems: readonly Draft[];
 }
 
-/** Rejects only where no agent was started. */
+/** Rejects only if no agent was started. */
 export async function launch(request: RunRequest, run_id: string, spool: Spool): Promise<Launched> {
   const { plan, cwd } = request;
   const stdin_open = takesInput(request.agent, request.config);
@@ -57,8 +57,8 @@ export async function launch(request: RunRequest, run_id: string, spool: Spool):
   try {
     writeMeta(spool, metaOf({ ...noted, agent }));
   } catch (error) {
-    // The agent works already. A recovery finds it by the mark in its environment.
-    const detail = `the agent's process could not be noted in the spool: ${whyOf(error)}`;
+    // The agent is already running. A recovery finds it by the mark in its environment.
+    const detail = `the agent's process could not be recorded in the spool: ${whyOf(error)}`;
     problems.push(problem('store', 'spool_unusable', detail));
   }
   return { agent, drains, started_ms, started_elapsed, problems };

@@ -44,9 +44,12 @@ export interface RunOptions extends LimitOptions {
   labels?: Readonly<Record<string, string>> | undefined;
   /** Collector that the run is sent to while it happens. Default: none. */
   live?: LiveRunOptions | null | undefined;
-  /** A named entry of tacho.yaml. Default, where no agent is named: the default target of the file. */
+  /** A named entry of tacho.yaml. Default, if no agent is named: the default target of the file. */
   target?: string | undefined;
-  /** Run the agent again, at most this many times, when the model API failed or the agent stopped at once. Default: 0. */
+  /**
+   * Run the agent again, at most this many times, when the model API failed or the agent stopped immediately.
+   * Default: 0.
+   */
   retries?: number | undefined;
   /** Milliseconds before the first retry; each further retry waits twice as long. Default: 2000. */
   retryWaitMs?: number | undefined;
@@ -93,7 +96,7 @@ export interface RecordOptions
     RunOptions,
     'cwd' | 'model' | 'stateDir' | 'redact' | 'labels' | 'clock' | 'random' | 'env'
   > {
-  /** Id of the agent that the messages are of. */
+  /** Id of the agent that the messages come from. */
   agent: string;
   /** The messages, as the SDK yields them. */
   messages: AsyncIterable<unknown> | Iterable<unknown>;

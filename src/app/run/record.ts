@@ -1,4 +1,4 @@
-/** Messages of an agent's SDK, recorded like a run: the same decoder, journal and outcome, without a process of its own. */
+/** Records messages of an agent's SDK like a run: the same decoder, journal and outcome, without a process. */
 import { NO_LIMITS } from '../../capture/budget.ts';
 import { newRunId } from '../../lib/ids.ts';
 import { closeRun, type RunResult } from './close-run.ts';
@@ -9,9 +9,9 @@ import { clockOf, prepareRecord, randomOf } from './request.ts';
 import type { RunControl } from './run.ts';
 import { refused } from './run-input.ts';
 
-const elsewhere = () => refused('closed', 'it is recorded here, and run elsewhere');
+const elsewhere = () => refused('closed', 'the run is only recorded here, not controlled');
 
-/** Takes the messages one by one, waiting for the journal; what `abort` leaves unread is not read. */
+/** Takes the messages one by one and waits for the journal. After `abort`, no further message is read. */
 export function startRecord(given: RecordOptions, views: readonly View[]): RunControl {
   let cause: string | null = null;
   const { clock = clockOf(process.env), random = randomOf(process.env) } = given;

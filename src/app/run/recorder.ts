@@ -1,7 +1,8 @@
 /**
  * Between capture and everything else: events pass the gate, are journalled, and only then shown (ST-2, ST-7).
- * Contract: what is shown is durable. When the journal fails nothing more is shown but the end of what was begun. Views of
- * byte text are the exception: they get events at once, and nobody else may see what they make before `flush` has returned.
+ * Contract: everything shown is durable. When the journal fails, only the end of what was begun is still shown. Views
+ * of byte text are the exception: they get events immediately, and their output must not be visible before `flush`
+ * has returned.
  */
 import { createHash } from 'node:crypto';
 import { isAscii, NeedsText, writeByteText } from '../../lib/byte-text.ts';
@@ -12,10 +13,13 @@ import type { Journal, JournalEntry } from '../../store/journal/journal.ts';
 import { STORE_LIMITS } from '../../store/limits.ts';
 import { type Fitted, fitEvent } from './cut-event.ts';
 
-/** Takes events that are in the journal; the recorder waits for it, so a slow reader slows the reading, never loses. */
+/**
+ * Takes events that are in the journal. The recorder waits for it, so a slow reader slows the reading and loses
+ * nothing.
+ */
 export type EventSink = (events: readonly Event[]) => void | Promise<void>;
 
-/** One that takes the events of a run. Contract: one that fails is dropped and reported; the run is recorded all the same. */
+/** Takes the events of a run. Contract: a failing view is dropped and reported, and the run is still recorded. */
 export interface View {
   /** For people: "the transcript". */
   name: string;
@@ -36,8 +40,8 @@ interface RecorderOptions {
   gate: Gate;
   views: readonly View[];
   /**
-   * Events hold byte text (lib/byte-text), and views get it. `take` throws `NeedsText` where that would show. Events are
-   * journalled some at a time, as bytes: as objects they would outlive the garbage of thousands of others.
+   * Events contain byte text (lib/byte-text), and so do the views. `take` throws `NeedsText` if that would be
+   * visible. Events are journalled in batches, as bytes: as objects they would outlive many garbage collections.
    */
   byte_text?: boolean;
 }
@@ -65,9 +69,9 @@ export interface JournalledEvent {
 }
 
 export class Recorder {
-  /** What keeps the journal from taking more; null while it works. */
+  /** Why the journal takes no more entries. Null while it works. */
   failure: Error | null = null;
-  /** Events that were too large for the journal and lost a part of their texts. */
+  /** Number of events that were too large for the journal and lost a part of their texts. */
   cut = 0;
   /** Views that failed and get no more events. */
   readonly failed: FailedView[] = [];
@@ -76,7 +80,7 @@ export class Recorder {
   readonly #digest = createHash('sha256');
   #count = 0;
   #last: Event | null = null;
-  /** Started calls without an end, by their own events alone: the gate must not fail where a view may. */
+  /** Started calls without an end, tracked separately: the gate must not fail because of a view. */
   readonly #open = new Map<string, string>();
   /** Bodies of byte text, as bytes, while they are appended. */
   #slab = Buffer.alloc(0);
@@ -92,14 +96,14 @@ export class Recorder {
     if (events.length === 0 || this.failure !== null) return;
     const end = events.findIndex((event) => event.kind === 'run_finished');
     const kept: Event[] = [];
-    // The end holds the digest of all that is before it.
+    // The end contains the digest of everything before it.
     this.#hold(end < 0 ? events : events.slice(0, end), kept);
     if (end >= 0) this.#hold(events.slice(end), kept);
     if (this.#options.byte_text !== true || this.#fill >= HELD_BYTES) await this.flush();
     if (this.failure === null) await this.#show(kept);
   }
 
-  /** Waits until everything that was taken is in the journal. */
+  /** Waits until everything taken is in the journal. */
   async flush(): Promise<void> {
     const entries = this.#held;
     if (entries.length === 0) return;
@@ -115,7 +119,7 @@ export class Recorder {
     this.#fill = 0;
   }
 
-  /** Holds entries of the events, and adds what is kept of these to `kept`. */
+  /** Holds the events' entries, and adds the kept events to `kept`. */
   #hold(events: readonly Event[], kept: Event[]): void {
     if (events.length === 0) return;
     const { run_id, gate, byte_text = false } = this.#options;
@@ -130,12 +134,12 @@ export class Recorder {
       bodies.push(body);
       this.#held.push({ session: run_id, source: CAPTURE_SOURCE, seq: safe.seq, body });
     }
-    // The digest is over a line for each: all of them at once.
+    // The digest covers one line per event: all of them together.
     if (byte_text) this.#digest.update(this.#asBytes(bodies));
     else this.#digest.update(`${bodies.join('\n')}\n`);
   }
 
-  /** Puts the bodies' bytes, a line each, in the place of the texts that were held last. Returns all of them. */
+  /** Replaces the last held texts by their bytes, one line each. Returns all of these bytes. */
   #asBytes(bodies: readonly string[]): Buffer {
     const length = bodies.reduce((sum, body) => sum + body.length + 1, 0);
     if (this.#fill + length > this.#slab.length) {
@@ -153,24 +157,24 @@ export class Recorder {
       this.#fill = end + 1;
     }
     const bytes = slab.subarray(from, this.#fill);
-    // A step that cut or changed a part of a character would make a journal that nobody can verify.
+    // A step that cut or changed a part of a character would produce a journal that cannot be verified.
     if (!isUtf8(bytes)) throw new NeedsText();
     return bytes;
   }
 
-  /** What was recorded is not there any more: nothing more is recorded. */
+  /** The recorded entries were lost: nothing more is recorded. */
   fail(error: Error): void {
     this.failure ??= error;
   }
 
-  /** Takes the next entries that are in the journal already, a batch at a time. */
+  /** Takes the next batch of entries that are already in the journal. */
   async resume(entries: readonly JournalledEvent[]): Promise<void> {
     for (const { body } of entries) this.#digest.update(body).update('\n');
     this.#count += entries.length;
     await this.#show(entries.map(({ event }) => event));
   }
 
-  /** Ends what was shown when the journal cannot: closes shown calls, then shows this end. */
+  /** Ends the output if the journal cannot: closes shown calls, then shows this end. */
   async endWithout(unsafe: EventOf<'run_finished'>): Promise<void> {
     const finished = this.#options.gate.event(unsafe);
     const last = this.#last;
@@ -187,7 +191,7 @@ export class Recorder {
     await this.#show([...events, { ...finished, seq: seq + 1, at_ms, step }]);
   }
 
-  /** The end says what the journal holds and what was taken out of it. */
+  /** The end states the digest of the journal and the number of redactions. */
   #sealed(event: Event): Event {
     if (event.kind !== 'run_finished') return event;
     const sha256 = this.#digest.copy().digest('hex');
@@ -215,7 +219,7 @@ export class Recorder {
   }
 }
 
-/** An event of byte text as it is. Throws where its text was or will be measured or cut. */
+/** An event of byte text, unchanged. Throws if its text was or will be measured or cut. */
 function fitBytes(event: Event, body: string): Fitted {
   const { kind, data } = event;
   const cut = kind === 'problem' && data.code === 'truncated_value';
@@ -224,7 +228,7 @@ function fitBytes(event: Event, body: string): Fitted {
   return { event, body, cut: false };
 }
 
-/** Whatever was thrown, in one line. */
+/** Any thrown value as one line. */
 export function whyOf(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
   return text.split('\n', 1)[0] as string;

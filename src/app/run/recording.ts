@@ -1,4 +1,4 @@
-/** Everything a run is recorded with, opened together and closed together. */
+/** All parts that record a run, opened and closed together. */
 import { Pipeline } from '../../capture/pipeline.ts';
 import { projectOf } from '../../capture/source/project.ts';
 import type { Draft } from '../../model/draft.ts';
@@ -24,7 +24,7 @@ export type Recording = ReturnType<typeof openRecording>;
 const OUTCOME = 'the outcome';
 export const TRANSCRIPT = 'the transcript';
 
-/** `known`: where sessions lie, for a run that is in the journal already. */
+/** `known`: positions of sessions, for a run that is already in the journal. */
 type RecordingOptions = Pick<RunRequest, 'agent' | 'env' | 'redact' | 'state_dir'> & {
   known?: { index: Index; catalogue?: Catalogue };
 };
@@ -55,10 +55,10 @@ export function openRecording(options: RecordingOptions, run_id: string, views: 
   return {
     run_id,
     state,
-    /** The index that a recovery has open; null: none. */
+    /** The index that a recovery has open, or null. */
     index: options.known?.index ?? null,
     journal,
-    /** What the journal wrote, for the index; complete once it is closed. */
+    /** The journal's writes, for the index. Complete once the journal is closed. */
     covers,
     recorder,
     redactor,
@@ -73,7 +73,7 @@ export function openRecording(options: RecordingOptions, run_id: string, views: 
         return briefOutcome(ends, whyOf(error));
       }
     },
-    /** Null: it failed; the journal can make it again. */
+    /** Null if it failed; it can be rebuilt from the journal. */
     transcript: () => (failure(TRANSCRIPT) === undefined ? transcript : null),
     close() {
       transcript.close();
@@ -88,7 +88,7 @@ const each =
     for (const event of events) push(event);
   };
 
-/** What the first and the last event say, and that the rest is missing. */
+/** An outcome from the first and the last event, which reports that the rest is missing. */
 function briefOutcome(ends: readonly Event[], why: string): RunOutcome {
   const fold = createOutcomeFold({ keepIo: false });
   for (const event of ends) fold.push(event);
@@ -97,13 +97,13 @@ function briefOutcome(ends: readonly Event[], why: string): RunOutcome {
   return { ...outcome, warnings: [...outcome.warnings, gap] };
 }
 
-/** A recording, and the pipeline that makes its events. */
+/** A recording, and the pipeline that produces its events. */
 export interface Capture {
   recording: Recording;
   pipeline: Pipeline;
 }
 
-/** Records what tacho itself has to say of the run. */
+/** Records tacho's own notes about the run. */
 export const note = ({ recording, pipeline }: Capture, draft: Draft) =>
   recording.recorder.take(pipeline.draft(draft, null));
 

@@ -12,17 +12,21 @@ const newSpool = () => createSpool(openStateDir(join(testFolder(), 'state')), 'r
 const LATER = { until_ms: Number.POSITIVE_INFINITY };
 const OVER = { until_ms: -1 };
 
-verifies('ST-3', 'no automatic recovery is begun after its time, and none is noted then', () => {
-  const spool = newSpool();
-  expect(attemptAllowed(spool, OVER)).toMatch(/time for automatic recoveries is used up/);
-  expect(existsSync(join(spool.path, 'attempts'))).toBe(false);
-  expect(attemptAllowed(spool, LATER)).toBeNull();
-  expect(readFileSync(join(spool.path, 'attempts'), 'latin1')).toBe('x');
-});
+verifies(
+  'ST-3',
+  'no automatic recovery starts after its time is over, and none is recorded then',
+  () => {
+    const spool = newSpool();
+    expect(attemptAllowed(spool, OVER)).toMatch(/time for automatic recoveries is used up/);
+    expect(existsSync(join(spool.path, 'attempts'))).toBe(false);
+    expect(attemptAllowed(spool, LATER)).toBeNull();
+    expect(readFileSync(join(spool.path, 'attempts'), 'latin1')).toBe('x');
+  },
+);
 
 verifies(
   'ST-3',
-  'attempts are counted until one does not fail; a command of the user has no budget',
+  'attempts are counted until one succeeds; an explicit command has no budget',
   () => {
     const spool = newSpool();
     for (let i = 0; i < APP_LIMITS.auto_recover_attempts_max; i++) {
@@ -37,7 +41,7 @@ verifies(
   },
 );
 
-verifies('ST-3', 'an attempt that cannot be noted is not begun', () => {
+verifies('ST-3', 'an attempt that cannot be recorded is not started', () => {
   const spool = newSpool();
   // A link is not followed.
   symlinkSync('x', join(spool.path, 'attempts'));

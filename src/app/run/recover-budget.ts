@@ -1,6 +1,6 @@
 /**
- * What the automatic recovery of a new run may take: time, bytes, and attempts per spool. Contract: an attempt is noted
- * in the spool before it begins, so that one that ends its process counts too.
+ * The budget of the automatic recovery at a new run: time, bytes, and attempts per spool. Contract: an attempt is
+ * recorded in the spool before it begins, so that an attempt that crashes its process counts too.
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Spool } from '../../store/spool/spool.ts';
 import { APP_LIMITS } from '../limits.ts';
 
 export interface AutoBudget {
-  /** No spool is begun after this moment of `performance.now()`. */
+  /** No spool is started after this moment of `performance.now()`. */
   until_ms: number;
 }
 
@@ -19,7 +19,7 @@ const bytesAt = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.si
 /** One byte per attempt. */
 const attemptsAt = (spool: Spool) => join(spool.path, 'attempts');
 
-/** Only `tacho runs recover` tries this spool again. */
+/** Whether only `tacho runs recover` may still try this spool. */
 export function triedEnough(spool: Spool): boolean {
   return bytesAt(attemptsAt(spool)) >= APP_LIMITS.auto_recover_attempts_max;
 }
@@ -32,7 +32,7 @@ function whyNotAuto(spool: Spool): string | null {
   return `its ${bytesText(bytes)} are over the limit of the automatic recovery`;
 }
 
-/** Notes an automatic attempt. Returns why there must be none; null: go. */
+/** Records an automatic attempt. Returns why it must not be made, or null. */
 export function attemptAllowed(spool: Spool, auto: AutoBudget | null): string | null {
   if (auto === null) return null;
   const why = whyNotAuto(spool);
@@ -42,22 +42,22 @@ export function attemptAllowed(spool: Spool, auto: AutoBudget | null): string | 
     appendDurably(attemptsAt(spool), 'x');
     return null;
   } catch (error) {
-    return `the attempt cannot be noted: ${(error as Error).message}`;
+    return `the attempt cannot be recorded: ${(error as Error).message}`;
   }
 }
 
-/** The attempt did not fail. */
+/** Called if the attempt did not fail. */
 export function attemptOver(spool: Spool): void {
   unlinkQuietly(attemptsAt(spool));
 }
 
-/** How long a run may take between its spool and the note of what it is about to start. */
+/** How long a run may take from creating its spool to recording what it is about to start. */
 const BEGINNING_MS = 60_000;
 
-/** Of a spool without meta.json: its run may just be starting. */
+/** For a spool without meta.json: its run may just be starting. */
 export function isBeginning(spool: Spool): boolean {
   const at = (path: string) => lstatSync(path, { throwIfNoEntry: false });
-  // Not the folder's change time: locks and notes of attempts change it.
+  // Not the folder's change time: locks and recorded attempts change it.
   const made = at(spool.stdout)?.mtimeMs ?? at(spool.path)?.birthtimeMs ?? 0;
   return Date.now() - made < BEGINNING_MS;
 }

@@ -1,4 +1,4 @@
-/** Runs that the journal has without an end: which they are, what their first event says, and all that it has of one. */
+/** Runs without an end in the journal: their ids, their first event, and all events of one. */
 import { lstatSync } from 'node:fs';
 import { findAgent } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -20,14 +20,14 @@ import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
 import type { Capture } from './recording.ts';
 import type { KnownSpool } from './spool-meta.ts';
 
-/** Where the entries of runs lie. */
+/** The positions of the entries of runs. */
 export interface Known {
   index: Index;
-  /** One that was refreshed: what was written since is not looked for. */
+  /** A refreshed catalogue: later entries are not looked up. */
   catalogue?: Catalogue;
 }
 
-/** Ids of runs that have no end and no spool. */
+/** Ids of runs without an end and without a spool. */
 export async function orphans(state: StateDir, index: Index): Promise<string[]> {
   await catalogueOf(state.journal, index).refresh(newReport());
   const deleted = readTombstones(state);
@@ -39,7 +39,7 @@ export async function orphans(state: StateDir, index: Index): Promise<string[]> 
     .sort();
 }
 
-/** What `orphans` has learned, for one of them; looked at again where its writer has gone on since. */
+/** The positions found by `orphans` for one run. Read again if its writer has continued since. */
 export async function knownOrphan({ journal }: StateDir, run_id: string, index: Index) {
   const catalogue = catalogueOf(journal, index);
   const segments = new Set(catalogue.positions(run_id).map(({ segment }) => segment));
@@ -52,7 +52,7 @@ interface Journalled extends KnownSpool {
   imported: boolean;
 }
 
-/** A run by its first event; null: the journal does not know it; busy: its writer may live. */
+/** A run by its first event. Null if the journal does not have it; busy if its writer may be alive. */
 export async function findInJournal(
   state: StateDir,
   run_id: string,
@@ -85,9 +85,9 @@ export async function findInJournal(
 
 interface Folded {
   last: Event | null;
-  /** Entries with a checksum that holds and a body that is no event. */
+  /** Entries with a valid checksum and a body that is not an event. */
   foreign: number;
-  /** Numbers before the last one that no entry has. */
+  /** Missing numbers before the last one. */
   missing: number;
 }
 
@@ -95,7 +95,7 @@ interface Folded {
 const BATCH_CHARS = 1024 * 1024;
 const BATCH_EVENTS = 1024;
 
-/** Brings the capture to where the journal ends. */
+/** Brings the capture to the end of the journal. */
 export async function foldJournal({ recording, pipeline }: Capture, known: Known): Promise<Folded> {
   const { run_id, recorder, journal, state } = recording;
   const folded: Folded = { last: null, foreign: 0, missing: 0 };
@@ -123,9 +123,9 @@ export async function foldJournal({ recording, pipeline }: Capture, known: Known
     if (chars > BATCH_CHARS || batch.length >= BATCH_EVENTS) await flush();
   }
   await flush();
-  // A segment that could not be read for a moment: what is in it would be captured again, and differ.
+  // A segment was temporarily unreadable: its events would be captured again, and differ.
   if (read_to !== (await journal.lastSeq(run_id, CAPTURE_SOURCE)))
-    throw unread(`${state.journal}: what it has of the run cannot be read now`);
+    throw unread(`${state.journal}: its entries of the run cannot be read now`);
   pipeline.resumption.skipTo(read_to);
   pipeline.resumed();
   return folded;

@@ -1,4 +1,7 @@
-/** Finishes one run: folds what the journal has of it, reads the rest of its spool, closes the record. In flat memory. */
+/**
+ * Finishes one run: folds its events from the journal, reads the rest of its spool, closes the record. In constant
+ * memory.
+ */
 import { lstatSync } from 'node:fs';
 import { NO_LIMITS } from '../../capture/budget.ts';
 import { problem } from '../../capture/decode.ts';
@@ -23,11 +26,11 @@ import { agentRuns, type KnownSpool, markOf } from './spool-meta.ts';
 
 export type Recovery =
   | { state: 'recovered'; run_id: string; result: RunResult }
-  /** It could not be recorded or listed; a later recovery tries again. */
+  /** It could not be recorded or listed. A later recovery tries again. */
   | { state: 'failed'; run_id: string; why: string }
-  /** Its tacho, or another recovery, is at work on it; `why` names that one. */
+  /** Its tacho, or another recovery, is working on it. `why` names that process. */
   | { state: 'busy'; run_id: string; why: string }
-  /** The agent still runs and waiting was not asked for. */
+  /** The agent is still running and waiting was not requested. */
   | { state: 'running'; run_id: string; pid: number }
   /** Over the budget of the automatic recovery. */
   | { state: 'left'; run_id: string; why: string }
@@ -35,11 +38,11 @@ export type Recovery =
 
 /** A run to finish. */
 export interface Unfinished extends KnownSpool {
-  /** Null: nothing of its raw output is there. */
+  /** Null if none of its raw output exists. */
   spool: Spool | null;
   /**
-   * Why only the journal counts: without a usable meta.json the secrets of the run are not known, so that neither raw
-   * output nor a session file can be redacted. Null: the spool is read.
+   * Why only the journal is used: without a usable meta.json the secrets of the run are unknown, so neither raw
+   * output nor a session file can be redacted. Null if the spool is read.
    */
   journal_only: string | null;
   signal: AbortSignal | undefined;
@@ -55,7 +58,7 @@ export async function finishRun(
   const request = {
     ...meta,
     agent: journal_only === null ? agent : { ...agent, session: null },
-    // Only for redaction: a meta.json does not choose where session files are looked for.
+    // Only for redaction: a meta.json does not decide where session files are searched for.
     env: { ...(process.env as Record<string, string>), ...meta.secrets },
     clock: systemClock,
     state_dir: state.path,
@@ -94,7 +97,7 @@ async function withRecording(
     started_ms: meta.started_ms,
     elapsed_ms: null,
   };
-  // Killed between the last record and the tidying: nothing is captured again.
+  // Killed between the last record and the clean-up: nothing is captured again.
   if (last?.kind === 'run_finished') return endRun(closing, true);
   if (journal_only === null) await readSpool(run, capture, last);
   else await note(capture, problem('store', 'spool_unusable', journal_only));
@@ -110,14 +113,14 @@ async function withRecording(
   return closeRun(closing);
 }
 
-/** Reads what the agent wrote after the last journalled line, and reports a file that is gone. */
+/** Reads the agent's output after the last journalled line, and reports missing files. */
 async function readSpool(
   { spool, meta, signal }: Unfinished,
   capture: Capture,
   last: Event | null,
 ): Promise<void> {
   const { recording, pipeline } = capture;
-  // The line that was perhaps recorded in part comes first: its events have the numbers they had.
+  // The line that may be partly recorded comes first: its events keep their numbers.
   const channels =
     last?.raw?.channel === 'stderr'
       ? (['stderr', 'stdout'] as const)
@@ -142,7 +145,7 @@ async function readSpool(
       if (await read()) continue;
       await waitForChange([tail], signal ?? null, LIMITS.tail_poll_ms);
     }
-    // Of what comes now only the first part can be the agent's.
+    // Of the output from now on, only the first part can be the agent's.
     const most = tail.size() + APP_LIMITS.leftover_bytes_max;
     if (signal?.aborted !== true) problems.push(...(await settleMarked(meta.drains ?? [])));
     tail.stop(most);
@@ -156,7 +159,7 @@ async function readSpool(
   if (missing.length > 0) await note(capture, problem('store', 'spool_unusable', detail));
 }
 
-/** Null for a file that is gone, or has something else in its place. One that cannot be opened is not given up. */
+/** Null if the file is missing or not a file. Throws if it cannot be opened, so that it is tried again. */
 function opened(
   pipeline: Pipeline,
   channel: Channel,
@@ -171,7 +174,7 @@ function opened(
   }
 }
 
-/** What came of a run that was finished; null: another command has deleted it meanwhile. */
+/** The result of a finished run. Null if another command has deleted it meanwhile. */
 export function recoveryOf(state: StateDir, run_id: string, result: RunResult): Recovery | null {
   const { recorded, unlisted, outcome } = result;
   if (recorded && unlisted === null) return { state: 'recovered', run_id, result };

@@ -34,7 +34,7 @@ verifies(
   },
 );
 
-verifies('ST-3', 'a recovery removes files in the making of dead processes', async () => {
+verifies('ST-3', 'a recovery removes unfinished files of dead processes', async () => {
   const state = newState();
   const left = join(
     state.transcripts,
@@ -59,7 +59,7 @@ verifies(['ST-3', 'ST-8'], 'every recovery removes temporary files of dead proce
   }
 });
 
-/** Runs that a dead process began, each in a segment of its own, and that have no spool. */
+/** Runs that a dead process began, each in its own segment, without a spool. */
 function orphaned(runs: number): StateDir {
   const state = newState();
   const first = { v: 1, pid: 2 ** 22 + 1, ticks: 1, space: null, life: '0123456789abcdef' };
@@ -75,12 +75,12 @@ function orphaned(runs: number): StateDir {
 
 verifies(
   'ST-3',
-  'many runs without a spool cost one look at the journal, however many',
+  'many runs without a spool cost one scan of the journal, however many there are',
   async () => {
     const costs: { opens: number; lists: number; stats: number }[] = [];
     for (const runs of [2, 12]) {
       const state = orphaned(runs);
-      // Each time the index is opened, its file is looked at.
+      // Each time the index is opened, its file is checked.
       const opens = countCalls('lstatSync', (path) => path === state.db);
       const lists = countCalls('readdirSync', (path) => path === state.journal);
       const stats = countCalls('lstatSync', (path) => dirname(path) === state.journal);

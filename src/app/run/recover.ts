@@ -1,4 +1,4 @@
-/** Finishes captures whose tacho was killed: from the spool, after what is in the journal already (ST-3). */
+/** Finishes captures of killed tacho processes: from the spool, after the events already in the journal (ST-3). */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findMarked } from '../../capture/source/process-tree.ts';
@@ -31,14 +31,14 @@ import {
 } from './spool-meta.ts';
 
 export interface RecoverOptions {
-  /** Wait for agents that still run. */
+  /** Wait for agents that are still running. */
   wait: boolean;
   signal?: AbortSignal;
   /** Take a run from another recovery that holds it. */
   force?: boolean | undefined;
   /** Only this run. */
   run_id?: string | undefined;
-  /** Only what this budget allows, and only spools; null: everything that is unfinished. */
+  /** Only spools within this budget. Null: everything unfinished. */
   auto?: AutoBudget | null;
 }
 
@@ -59,7 +59,7 @@ export async function* recoverAll(
   yield* recoverOrphans(shared, options);
 }
 
-/** The state folder, with an index that is opened once, when it is first needed. */
+/** The state folder, with an index that is opened once, on first use. */
 interface Shared extends Disposable {
   state: StateDir;
   index(): Index;
@@ -92,7 +92,7 @@ async function recoverOne(
       return { state: 'busy', run_id, why: recordedBy(spool, read.meta) };
     const at = join(spool.path, 'recovering');
     const lock = takeLock(at, { force: options.force });
-    // A folder that takes no lock may be one that cannot be used at all.
+    // A folder that cannot be locked may be unusable altogether.
     if (lock === null && 'fault' in read && read.fault !== null)
       return { state: 'unreadable', run_id, why: read.fault };
     if (lock === null)
@@ -105,7 +105,7 @@ async function recoverOne(
   } catch (error) {
     // Another recovery finished it and removed it meanwhile.
     if (!existsSync(spool.path)) return null;
-    // One spool that cannot be finished must not keep the others, or a new run, from their turn.
+    // One spool that cannot be finished must not block the others, or a new run.
     return { state: 'unreadable', run_id, why: (error as Error).message };
   }
 }
@@ -138,7 +138,7 @@ async function underLock(
   const refused = attemptAllowed(spool, options.auto ?? null);
   if (refused !== null) return { state: 'left', run_id, why: refused };
   if ('fault' in read) return closeUnknown(shared, spool, read, options);
-  // Killed between the agent's start and the note of it: the mark in its environment finds it.
+  // Killed between starting the agent and recording that: the mark in its environment finds it.
   read.meta.agent ??= await findMarked(run_id);
   if (!options.wait && agentRuns(read.meta)) {
     attemptOver(spool);
@@ -167,7 +167,7 @@ function isClosed(
   return files && meta?.live == null;
 }
 
-/** A spool without a usable meta.json: what the journal has of the run is closed, the raw output stays. */
+/** A spool without a usable meta.json: the run is closed with its events in the journal, and the raw output stays. */
 async function closeUnknown(
   shared: Shared,
   spool: Spool,
@@ -185,7 +185,7 @@ async function closeUnknown(
     // The agent starts only after `meta.json` is written: without it there is nothing to recover.
     attemptOver(spool);
     if (isBeginning(spool))
-      return { state: 'busy', run_id, why: `is perhaps just being started (${spool.path})` };
+      return { state: 'busy', run_id, why: `may just be starting (${spool.path})` };
     removeSpool(spool);
     return null;
   }
@@ -195,14 +195,14 @@ async function closeUnknown(
     return { state: 'busy', run_id, why };
   }
   const kept = raw ? `; its raw output is kept in ${spool.path}` : '';
-  const detail = `${why}: the run was closed with what the journal has${kept}`;
+  const detail = `${why}: the run was closed with the events in the journal${kept}`;
   const meta = { ...found.meta, keep_raw: raw };
   const { signal } = options;
   const run = { meta, agent: found.agent, spool, journal_only: detail, signal };
   return recoveryOf(state, run_id, await finishRun(state, run, known));
 }
 
-/** Runs that the journal has without an end and without a spool, and nobody writes any more. */
+/** Runs in the journal without an end and without a spool that no process writes any more. */
 async function* recoverOrphans(shared: Shared, { run_id: only, signal, force }: RecoverOptions) {
   const { state } = shared;
   const lock = takeLock(join(state.spool, '.recovering'), { force });
@@ -211,7 +211,7 @@ async function* recoverOrphans(shared: Shared, { run_id: only, signal, force }: 
     for (const run_id of await orphans(state, shared.index())) {
       if (only !== undefined && run_id !== only) continue;
       const recovery = await closeOrphan(shared, run_id, signal).catch(({ message: why }: Error) =>
-        // Its entries may be gone already.
+        // Its entries may already be removed.
         isDeleted(state, run_id) ? null : { state: 'unreadable' as const, run_id, why },
       );
       if (recovery !== null) yield recovery;
@@ -229,9 +229,9 @@ async function closeOrphan(
   const { state } = shared;
   const known = await knownOrphan(state, run_id, shared.index());
   const found = await findInJournal(state, run_id, known);
-  // An import that was cut short is continued by the next import of its file.
+  // An interrupted import is continued by the next import of its file.
   if (found === null || found === 'busy' || found.imported) return null;
-  const detail = 'the spool is gone: the run was closed with what the journal has';
+  const detail = 'the spool is missing: the run was closed with the events in the journal';
   const run = { ...found, spool: null, journal_only: detail, signal };
   return recoveryOf(state, run_id, await finishRun(state, run, known));
 }

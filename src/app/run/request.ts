@@ -1,4 +1,5 @@
 /** The request of a run: its options, completed with defaults and checked, before anything is started. */
+
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
@@ -36,17 +37,17 @@ export interface RunRequest {
   live: LiveRunConfig | null;
   retry: { times: number; wait_ms: number };
   fail_on: readonly FailOn[];
-  /** For people, before the run. */
+  /** For people, shown before the run. */
   notes: readonly string[];
   clock: Clock;
   random: RandomSource;
 }
 
-/** The clock and the random source as the environment sets them, for reproducible output. */
+/** The clock as set by the environment, for reproducible output. */
 export function clockOf(env: NodeJS.ProcessEnv): Clock {
   if (!env.TACHO_FIXED_TIME) return systemClock;
   const at_ms = Date.parse(env.TACHO_FIXED_TIME);
-  if (Number.isNaN(at_ms)) throw usage(`TACHO_FIXED_TIME is no date: ${env.TACHO_FIXED_TIME}`);
+  if (Number.isNaN(at_ms)) throw usage(`TACHO_FIXED_TIME is not a date: ${env.TACHO_FIXED_TIME}`);
   return fixedClock(at_ms);
 }
 
@@ -57,7 +58,7 @@ export function randomOf(env: NodeJS.ProcessEnv): RandomSource {
 const refused = (code: ErrorCode, text: string) => new TachoError(code, text, { stage: 'request' });
 const usage = (text: string) => refused('usage', text);
 
-/** Variables of tacho itself that are none of the agent's business. */
+/** Variables of tacho itself that are not passed to the agent. */
 const OWN_VARIABLES = [
   'TACHO_FIXED_TIME',
   'TACHO_ID_SEED',
@@ -136,7 +137,7 @@ export async function checkLimitsOf(options: Omit<AgentRunOptions, 'prompt'>): P
   checkLimits(await agentOf(options.agent), options);
 }
 
-/** Before the first retry, unless said otherwise. */
+/** Default wait before the first retry. */
 const RETRY_WAIT_MS = 2_000;
 
 function retryOf({ retries: times = 0, retryWaitMs: wait_ms = RETRY_WAIT_MS }: RunOptions) {
@@ -190,7 +191,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   if (plan.args.includes(self.entry)) needPackageFile(self.entry);
   const env = { ...agentEnvironment(options), ...plan.env };
   const started = checkProgram(agent, plan, env, cwd);
-  // A client program of ours starts what was asked for.
+  // Our own client program starts the requested one.
   const asked = command?.[0];
   const program = asked === undefined ? null : findProgram(asked, env.PATH, cwd);
   config.program = program ?? asked ?? started;

@@ -1,4 +1,7 @@
-/** Attempts at a run (RO-9): which failures are worth another, after how long, and what it knows of those before. */
+/**
+ * Attempts at a run (RO-9): which failures are worth another attempt, after how long, and its facts about earlier
+ * ones.
+ */
 import type { RandomSource } from '../../lib/ids.ts';
 import type { DataOf, Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -15,7 +18,7 @@ export function attemptAfter(attempt: RunAttempt, { run_id, metrics }: RunOutcom
   };
 }
 
-/** Sees the events of an attempt and says afterwards whether another is worth it. */
+/** Watches the events of an attempt and decides afterwards whether to retry. */
 export function watchAttempt() {
   let failure: DataOf<'provider_failed'> | null = null;
   return {
@@ -24,13 +27,13 @@ export function watchAttempt() {
     },
     worthAnother({ exit_reason, metrics }: RunOutcome): boolean {
       if (exit_reason === 'provider_error') return failure?.retryable !== false;
-      // It died before it did anything: what was never begun can be begun again.
+      // It died before it did anything, so it can safely start again.
       return exit_reason === 'incomplete' && metrics.tool_calls_count === 0;
     },
   };
 }
 
-/** Doubles with each attempt, and differs by up to a quarter so that many runs do not come back at once. */
+/** Doubles with each attempt, and varies by up to a quarter so that many runs do not retry simultaneously. */
 export function waitBefore(attempt: number, first_ms: number, random: RandomSource): number {
   const whole = Math.min(first_ms * 2 ** (attempt - 2), APP_LIMITS.retry_wait_ms_max);
   return Math.round(whole * (0.75 + ((random(1)[0] ?? 0) / 255) * 0.5));

@@ -1,6 +1,6 @@
 /**
- * A run as its caller sees it: attempt after attempt, each recorded as a run of its own, sent live and open to input as
- * the request says (RO-9, LP-8, LP-14). `tacho run`, the library and evals start theirs here.
+ * A run as its caller sees it: attempt after attempt, each recorded as its own run, sent live and open to input as
+ * requested (RO-9, LP-8, LP-14). `tacho run`, the library and evals start their runs here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newRunId } from '../../lib/ids.ts';
@@ -15,9 +15,9 @@ import { type RunControl, startRun } from './run.ts';
 import { type AgentInput, type InputAnswer, refused } from './run-input.ts';
 
 export interface RunWatcher {
-  /** Views for the next attempt. `last`: no other attempt can follow it. */
+  /** Views for the next attempt. `last`: no further attempt can follow it. */
   views(last: boolean): readonly View[] | Promise<readonly View[]>;
-  /** After an attempt, while its live session is still open; null: it could not be started. */
+  /** Called after an attempt, while its live session is still open. Null if it could not be started. */
   ended?(result: RunResult | null): Promise<void>;
   /** Notes for people, before the first attempt. */
   note?(text: string): void | Promise<void>;
@@ -47,7 +47,7 @@ const REPORT = 'the list of calls';
 const WHY_CHARS_MAX = 300;
 const NOT_STARTED = refused('starting', 'the agent has not been started');
 
-/** Returns at once; the result is that of the last attempt. After an abort there is no further attempt. */
+/** Returns immediately. The result is that of the last attempt. After an abort there is no further attempt. */
 export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher): AgentRun {
   let { run_id } = given;
   let running: RunControl | null = null;
@@ -119,7 +119,7 @@ export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher)
   };
 }
 
-/** A list of calls that could not be made must not pass for one without bad calls. */
+/** A list of calls that failed must not pass for one without bad calls. */
 function checked({ fail_on }: RunRequest, result: RunResult, report: RunReport): AgentRunResult {
   const caught = caughtBy(fail_on, report, result.outcome.completeness);
   const failed = result.failed_views.find(({ view }) => view === REPORT);

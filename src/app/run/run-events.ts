@@ -8,7 +8,7 @@ export interface RunEventsOptions {
   stream?: boolean | undefined;
 }
 
-/** The records of a run, a recording or the events of a stored run. Each run, and each attempt, counts from 1. */
+/** The records of a run, a recording or the events of a stored run. Each run, and each attempt, is numbered from 1. */
 export async function* runEvents(
   events: AsyncIterable<Event> | Iterable<Event>,
   { stream = false }: RunEventsOptions = {},

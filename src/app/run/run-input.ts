@@ -12,10 +12,10 @@ import { APP_LIMITS } from '../limits.ts';
 
 export type InputAnswer =
   | { taken: true }
-  /** `allowed`: the states in which it would be taken; none: never in this run. */
+  /** `allowed`: the states in which it would be accepted. Empty if never in this run. */
   | { taken: false; why: string; state: InputState; allowed: InputState[] };
 
-/** `closed`: the run takes no input at all. `ending`: the agent has all it will get. */
+/** `closed`: the run takes no input at all. `ending`: the agent gets no more input. */
 export type InputState = 'starting' | 'running' | 'ending' | 'ended' | 'closed';
 
 const TAKEN: InputAnswer = { taken: true };
@@ -26,9 +26,9 @@ export function refused(state: InputState, why: string): InputAnswer {
 
 /** Ways to talk to a running agent. Nothing here blocks or throws. */
 export interface AgentInput {
-  /** Says something to the agent, as its user. Taken: it is on its way to the agent, which reads it when it can. */
+  /** Sends a message to the agent, as its user. If taken, it is on its way to the agent, which reads it when it can. */
   say(text: string): InputAnswer;
-  /** Ends what the agent does just now; with nothing more to do the run then ends as cancelled. */
+  /** Interrupts the agent's current work. If nothing else is waiting, the run then ends as cancelled. */
   interrupt(reason: string | null): InputAnswer;
   /** Answers the agent's question whether a call may run. */
   confirm(answer: Confirmation): InputAnswer;
@@ -36,11 +36,11 @@ export interface AgentInput {
 
 interface RunInputOptions {
   agent: Agent;
-  /** Whether the run was started for it. */
+  /** Whether the run was started with input enabled. */
   accepted: boolean;
-  /** The prompt, in the agent's own form. */
+  /** The prompt, in the agent's own format. */
   first: string | null;
-  /** The agent's stdin; null: it has all it will get. */
+  /** The agent's stdin. Null if the agent gets no more input. */
   stdin: Writable | null;
   random: RandomSource;
 }
@@ -66,11 +66,11 @@ export class RunInput implements AgentInput {
   say(text: string): InputAnswer {
     const { random } = this.#options;
     if (this.#talk === null || this.#state !== 'running') return this.#restricted();
-    if (text.trim() === '') return refused('running', 'there is nothing in it to say');
+    if (text.trim() === '') return refused('running', 'the text is empty');
     if (utf8Bytes(text) > APP_LIMITS.input_bytes_max)
       return refused('running', `a text may have at most ${APP_LIMITS.input_bytes_max} bytes`);
     if (this.#talk.waiting.length >= APP_LIMITS.input_waiting_max)
-      return refused('running', 'the agent has not taken up what was said before: wait for it');
+      return refused('running', 'the agent has not read the earlier input yet: wait for it');
     return this.#write(this.#talk.say(text, newUuid(random)));
   }
 
@@ -84,13 +84,13 @@ export class RunInput implements AgentInput {
     if (this.#talk === null || this.#state !== 'running') return this.#restricted();
     const { title } = this.#options.agent;
     if (this.#talk.confirm === undefined)
-      return refused('closed', `${title} asks nobody whether a call may run: see --approve`);
+      return refused('closed', `${title} does not ask whether a call may run: see --approve`);
     const line = this.#talk.confirm(answer);
     if (line === null) return refused('running', `${title} does not ask about ${answer.call_id}`);
     return this.#write(line);
   }
 
-  /** Closes the agent's stdin once it has nothing more to do; without that it would wait for ever. */
+  /** Closes the agent's stdin once it has nothing more to do; otherwise it would wait forever. */
   watch(events: readonly Event[]): void {
     const talk = this.#talk;
     if (talk === null || this.#state !== 'running' || events.length === 0) return;
@@ -102,7 +102,7 @@ export class RunInput implements AgentInput {
     else this.#unread = setTimeout(() => this.close(), APP_LIMITS.input_wait_ms);
   }
 
-  /** The agent gets no more. */
+  /** The agent gets no more input. */
   close(): void {
     if (this.#state === 'running') this.#state = 'ending';
     if (this.#unread !== null) clearTimeout(this.#unread);
@@ -139,6 +139,6 @@ export class RunInput implements AgentInput {
     if (!accepted) return refused('closed', 'the run takes no input: start it with --accept-input');
     if (agent.input === undefined)
       return refused('closed', `${agent.title} takes no input while it runs`);
-    return refused(this.#state, 'the agent has ended its work and takes no more input');
+    return refused(this.#state, 'the agent has finished its work and takes no more input');
   }
 }

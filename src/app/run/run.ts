@@ -1,4 +1,6 @@
-/** One run from start to end: the agent writes into its spool, tacho reads along, journals, shows, and closes the record. */
+/**
+ * One run from start to end: the agent writes into its spool; tacho follows, journals, shows, and closes the record.
+ */
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../../capture/budget.ts';
 import { CAPTURE_LIMITS } from '../../capture/limits.ts';
 import type { Pipeline } from '../../capture/pipeline.ts';
@@ -24,16 +26,16 @@ import { type AgentInput, RunInput } from './run-input.ts';
 import { keepRaw } from './spool-meta.ts';
 
 export interface RunControl {
-  /** Of the run, or of the present attempt. */
+  /** Of the run, or of the current attempt. */
   readonly run_id: string;
-  /** Never rejects for what happens to the agent; only for what keeps tacho from working at all. */
+  /** Never rejects for failures of the agent, only if tacho itself cannot work. */
   result: Promise<RunResult>;
-  /** Ends the agent's process tree; a second call kills it at once. */
+  /** Ends the agent's process tree. A second call kills it immediately. */
   abort(cause: string): void;
   input: AgentInput;
 }
 
-/** Starts the run. Rejects with a TachoError when it could not be started; nothing is left behind then. */
+/** Starts the run. Rejects with a TachoError if it could not be started; nothing is left behind then. */
 export async function startRun(asked: RunRequest, views: readonly View[]): Promise<RunControl> {
   let request = asked;
   const { run_id } = request;
@@ -42,7 +44,7 @@ export async function startRun(asked: RunRequest, views: readonly View[]): Promi
   try {
     // Before the agent does any work: without an index the run could not be listed.
     openIndex(recording.state).close();
-    // Before anything is on disk that would be sent later.
+    // Before anything that would be sent later is on disk.
     if (request.live !== null) rememberTarget(recording.state.path, request.live);
     recording.journal.begin(run_id);
     const before = await snapshotWorktree(request.cwd, { ignore: [recording.state.path] });
@@ -62,19 +64,19 @@ export async function startRun(asked: RunRequest, views: readonly View[]): Promi
   }
 }
 
-/** No agent was started. What cannot be removed now is removed by a recovery. */
+/** No agent was started. A recovery removes anything that cannot be removed now. */
 async function dropAll(recording: Recording, spool: Spool | null): Promise<void> {
   try {
     if (spool !== null) removeSpool(spool);
     await recording.close();
   } catch {
-    // The error that brought us here is the one to report.
+    // The original error is the one to report.
   }
 }
 
 const CHANNELS = ['stdout', 'stderr'] as const;
 type Tails = Record<(typeof CHANNELS)[number], Tail>;
-/** Offsets behind which nothing is read. */
+/** Offsets beyond which nothing is read. */
 type Ends = Record<(typeof CHANNELS)[number], number>;
 const NO_END: Ends = { stdout: Number.POSITIVE_INFINITY, stderr: Number.POSITIVE_INFINITY };
 
@@ -91,7 +93,7 @@ class RunInProgress {
   #cause: string | null = null;
   #limit: string | null = null;
   #ending: Promise<unknown> = Promise.resolve();
-  /** One for all reads: a new one for each would be garbage by the hundred. */
+  /** Shared by all reads: a new buffer for each would create garbage. */
   readonly #buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
 
   constructor(request: RunRequest, recording: Recording, spool: Spool, launched: Launched) {
@@ -120,14 +122,14 @@ class RunInProgress {
     this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
   }
 
-  /** A run that cannot be read further is ended and closed with what it has; its raw output stays. */
+  /** A run that cannot be read further is ended and closed with the events it has. Its raw output stays. */
   async recordOrEnd(before: Closing['before']): Promise<RunResult> {
     try {
       return await this.#record(before);
     } catch (error) {
       await endTree(this.#root, { grace_ms: APP_LIMITS.kill_grace_ms, signal: 'SIGTERM' });
       if (this.#pipeline.state.finished !== null) throw error;
-      // A recovery reads it in the file.
+      // A recovery reads it from the file.
       keepRaw(this.#spool);
       const closing = await this.#closing([], before);
       const request = { ...closing.request, keep_raw: true };
@@ -184,14 +186,14 @@ class RunInProgress {
     }
   }
 
-  /** Reads what the channels have now: another process may write faster than anybody reads. */
+  /** Reads the channels' current content: another process may write faster than it can be read. */
   async #readRest(tails: Tails, most: Ends): Promise<void> {
     for (const channel of CHANNELS) tails[channel].stop(most[channel]);
     let more = true;
     while (more) more = await this.#read(tails);
   }
 
-  /** One read of each channel; false: there was nothing. */
+  /** One read of each channel. False if there was nothing. */
   async #read(tails: Tails): Promise<boolean> {
     let got = false;
     for (const channel of CHANNELS) {
@@ -207,7 +209,7 @@ class RunInProgress {
     return got;
   }
 
-  /** Ends the run when it is over a limit. */
+  /** Ends the run if it exceeds a limit. */
   #watch(events: readonly Event[]): void {
     if (this.#cause !== null) return;
     this.#limit =
@@ -216,8 +218,8 @@ class RunInProgress {
   }
 
   /**
-   * Reads what is left at the end of the agent: its own last output, and a bounded part of what others write. They are
-   * ended meanwhile: they may write faster than anybody reads.
+   * Reads the rest after the end of the agent: its own last output, and a bounded part of other processes' output.
+   * Those are ended meanwhile, because they may write faster than they can be read.
    */
   async #readLeftovers(tails: Tails): Promise<{ left: string[]; problems: Draft[] }> {
     const most = {
@@ -243,7 +245,7 @@ class RunInProgress {
     }
   }
 
-  /** Processes that outlive the agent may still write; they get a moment, then they are ended. */
+  /** Processes that outlive the agent may still write. They get a moment, then they are ended. */
   async #endLeftovers(tails: Tails, enough: AbortSignal): Promise<string[]> {
     await this.#ending;
     const names = (await listTree(this.#root)).map((process) => process.name);

@@ -22,7 +22,7 @@ const FOLDER = spoolName('r_1');
 const read = (value: unknown, space?: number) =>
   metaFrom(readJson('meta.json', JSON.stringify(value, null, space)), FOLDER);
 
-verifies('ST-3', 'a meta.json gives the fields that are known: others may be of any size', () => {
+verifies('ST-3', 'only known fields of a meta.json are read: others may have any size', () => {
   const more = { x: [[[]]] };
   const agent = { ...META.agent, ...more };
   const owner = { ...META.owner, ...more };
@@ -77,7 +77,7 @@ test('a mistake of a meta.json has line and column', () => {
     `meta.json:1:${at}: agent.pid must be a whole number from 1 to 2147483647`,
   ]);
   expect(mistakesIn({ ...META, run_id: 'r_2' })).toEqual([
-    'meta.json:1:14: run_id is not the run of this folder',
+    'meta.json:1:14: run_id does not match this folder',
   ]);
   expect(() => metaFrom(readJson('meta.json', '{"torn'), FOLDER)).toThrow(
     /^meta\.json:1:\d+: no JSON: Unterminated string in JSON$/,

@@ -1,4 +1,7 @@
-/** The shape of a spool's meta.json, field by field. The agent can write this file: nothing in it is taken for granted. */
+/**
+ * The shape of a spool's meta.json, field by field. The agent can write this file: nothing in it is taken for
+ * granted.
+ */
 
 import type { DrainMark } from '../../capture/source/drain.ts';
 import { Report, type Source } from '../../lib/schema/mistakes.ts';
@@ -21,11 +24,11 @@ const countOrNull = is.orNull(count);
 const time = is.whole(0, 253_402_300_799_999);
 
 type Trace = NonNullable<LiveRunConfig['trace']>;
-/** A field that is added to the record, optional or not, is added here too. */
+/** A field that is added to the record, optional or not, must be added here too. */
 type All<T> = Record<keyof T & string, Read>;
 type Value<R> = R extends Read<infer T> ? T : never;
 
-/** All fields; those in `optional` may be missing. Others are dropped: they may be of any size and depth. */
+/** All fields; those in `optional` may be missing. Unknown ones are dropped: they may have any size and depth. */
 function record<R extends Record<string, Read>, O extends (keyof R & string)[]>(
   reads: R,
   ...optional: O
@@ -105,7 +108,7 @@ const owner: Read<Owner> = record(
 
 const mark: Read<DrainMark> = record({ pid, start: textOrNull });
 
-/** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
+/** The spool's description of its run, with which any later tacho can finish the capture (ST-3). */
 const meta = record(
   {
     version: is.oneOf([1]),
@@ -117,16 +120,17 @@ const meta = record(
     keep_raw: is.flag,
     // Missing in spools of earlier versions, as `live` and `drains` are.
     stream_log: is.oneOf(STREAM_LOGS),
-    // One of an older version, or an edited one, may not compile: without it the raw output cannot be redacted.
+    // A pattern of an older version, or an edited one, may not compile: without it the raw output cannot be redacted.
     redact: patterns as Read<readonly string[]>,
-    // The collector that it is sent to.
+    // The collector that the run is sent to.
     live: is.orNull(live),
-    // The environment's secrets, so that a recovery can redact them: the spool may hold them anyway, and they go with it.
+    // The environment's secrets, so that a recovery can redact them. The spool may contain them anyway, and is
+    // removed.
     secrets: is.named(text),
     owner,
     agent: is.orNull(mark),
-    // Processes that write the agent's output into the spool; none where the agent writes it itself. Where it is missing,
-    // the files have no mark either.
+    // Processes that write the agent's output into the spool; empty if the agent writes it itself. If the field is
+    // missing, the files have no mark either.
     drains: is.listOf(mark),
   },
   'stream_log',
@@ -136,15 +140,15 @@ const meta = record(
 
 export type SpoolMeta = ReturnType<typeof meta>;
 
-/** The meta with the fields that are known and no others. Throws a TachoError with all mistakes. */
+/** The meta with only its known fields. Throws a TachoError with all mistakes. */
 export function metaFrom(source: Source, folder: string): SpoolMeta {
   const report = new Report('spool');
   const place = report.open(source);
   const found = meta(source.value, place);
   report.end();
-  // A folder speaks for its own run only.
+  // A folder can only describe its own run.
   if (spoolName(found.run_id) !== folder)
-    place.inside('run_id').mistake('is not the run of this folder');
+    place.inside('run_id').mistake('does not match this folder');
   report.end();
   return found;
 }

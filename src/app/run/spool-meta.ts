@@ -1,4 +1,4 @@
-/** What a spool says of its run, so that any later tacho can finish the capture (ST-3). */
+/** A spool's description of its run, with which any later tacho can finish the capture (ST-3). */
 import { rmSync } from 'node:fs';
 import { findAgent } from '../../agents/registry.ts';
 import type { DrainMark } from '../../capture/source/drain.ts';
@@ -42,7 +42,7 @@ export function metaOf(parts: {
   };
 }
 
-/** What the files of this spool began with. */
+/** The initial bytes of the files of this spool. */
 export function markOf({ drains }: SpoolMeta): Buffer {
   return drains === undefined ? Buffer.alloc(0) : SPOOL_MARK;
 }
@@ -56,19 +56,19 @@ function secretsOf({ env, agent }: RunRequest): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
 }
 
-/** From now on nobody removes the raw output: not all of it is in the record. */
+/** From now on the raw output is not removed: not all of it is in the record. */
 export function keepRaw(spool: Spool): void {
   try {
     const read = metaIn(spool);
     if ('meta' in read) writeMeta(spool, { ...read.meta, keep_raw: true });
   } catch {
-    // The disk fails. What is known of the run is recorded all the same.
+    // The disk fails. The known part of the run is still recorded.
   }
 }
 
 /**
- * The run is recorded: its spool is removed, or, kept on request, loses the secrets noted beside it and is not sent
- * again. A meta.json that cannot be used is removed: nothing of it is needed any more.
+ * Called when the run is recorded: its spool is removed or, if kept on request, loses the stored secrets and is not
+ * sent again. An unusable meta.json is removed, because it is not needed any more.
  */
 export function closeSpool(spool: Spool, keep_raw: boolean): void {
   if (!keep_raw) {
@@ -89,10 +89,10 @@ export function closeSpool(spool: Spool, keep_raw: boolean): void {
 
 export type KnownSpool = { meta: SpoolMeta; agent: Agent };
 
-/** Why the meta file cannot be used, with its name; null: there is none. `later`: the system may read it the next time. */
+/** Why the meta file is unusable, with its name. Null if it is missing. `later`: reading it may succeed next time. */
 export type UnknownSpool = { fault: string | null; later?: boolean };
 
-/** Errors that say nothing of the file itself. */
+/** Errors that do not concern the file itself. */
 const PASSING = new Set(['EACCES', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
 
 function metaIn(spool: Spool): { meta: SpoolMeta } | UnknownSpool {
@@ -101,7 +101,7 @@ function metaIn(spool: Spool): { meta: SpoolMeta } | UnknownSpool {
     return source === undefined ? { fault: null } : { meta: metaFrom(source, spool.name) };
   } catch (error) {
     const { message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
-    // One line of a list of spools.
+    // As one line for the list of spools.
     const fault = message.replaceAll('\n', '; ');
     return { fault, later: PASSING.has(cause?.code ?? '') };
   }

@@ -1,4 +1,4 @@
-/** What is stored of a recorded run beside its journal: transcript, log, its row in the index. */
+/** Stores the files of a recorded run besides its journal: transcript, log, its row in the index. */
 import { lstatSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -13,11 +13,11 @@ import type { RunRequest } from './request.ts';
 import { closeSpool } from './spool-meta.ts';
 import { saveLog } from './stream-log.ts';
 
-/** A run of which all events are known. */
+/** A run with all its events. */
 export interface EndedRun {
   request: Pick<RunRequest, 'agent' | 'cwd' | 'env' | 'keep_raw' | 'stream_log'>;
   recording: Recording;
-  /** Null where there is no raw output to keep. */
+  /** Null if there is no raw output to keep. */
   spool: Spool | null;
 }
 
@@ -30,8 +30,8 @@ export interface Stored {
 export const NOTHING_STORED: Stored = { unlisted: null, missing: [] };
 
 /**
- * The record is in the journal and its end was shown: what fails now is reported and nothing else. The spool stays after
- * an error of the disk, so that a recovery can store the rest.
+ * The record is in the journal and its end was shown, so failures from now on are only reported. After a disk error
+ * the spool stays, so that a recovery can store the rest.
  */
 export async function storeRun(
   { recording, spool, request }: EndedRun,
@@ -47,7 +47,7 @@ export async function storeRun(
       try_again ||= error instanceof TachoError;
     }
   };
-  // Before the run is listed: whatever is listed has its files, where they can be written at all.
+  // Before the run is listed: a listed run has its files, if they can be written at all.
   await attempt(TRANSCRIPT, () => storeTranscript(recording, outcome));
   const { run_id, redactor } = recording;
   if (spool !== null) {
@@ -85,7 +85,10 @@ async function storeTranscript({ state, run_id, transcript }: Recording, outcome
   saveTranscript(state, outcome, writer);
 }
 
-/** Whether a command deleted the run, as `runs gc` may as soon as it is listed: its bytes are freed at once. */
+/**
+ * Whether a command deleted the run, as `runs gc` may as soon as it is listed. If so, its bytes are freed
+ * immediately.
+ */
 export function wasDeleted({ state, run_id }: Recording): boolean {
   try {
     return isDeleted(state, run_id);
@@ -94,14 +97,14 @@ export function wasDeleted({ state, run_id }: Recording): boolean {
   }
 }
 
-/** Whether others removed or replaced what the journal wrote of the run: an agent can reach the state folder. */
+/** Whether others removed or replaced the journal's entries of the run: an agent can reach the state folder. */
 export function lostRecord({ journal, state }: Recording): Error | null {
   try {
-    // Later commands refuse such a state folder, though the journal could be read through a link.
+    // Later commands refuse such a state folder, although the journal could be read through a link.
     for (const path of [state.path, state.journal, state.spool, state.transcripts])
       if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
         return new Error(
-          `${path}: was replaced during the run and is no folder now: put the folder back`,
+          `${path}: was replaced during the run and is not a folder now: restore the folder`,
         );
     journal.check();
     return null;

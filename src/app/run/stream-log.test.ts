@@ -30,7 +30,7 @@ verifies(
   'ST-7',
   'a raw log has no part of a secret where a line over the limit is cut into parts',
   async () => {
-    // Wherever the line is cut, it is within the secret or just behind it.
+    // Wherever the line is cut, it is within the secret or just after it.
     const count = Math.ceil((LIMITS.line_bytes_max + 2 * LIMITS.read_chunk_bytes) / SECRET.length);
     const long = SECRET.repeat(count);
     const text = await rawLog(`${long}\nnext é\n${'é'.repeat(count * 12)}`);
@@ -42,7 +42,7 @@ verifies(
 
 verifies(
   'ST-7',
-  'a raw log has no part of a secret in pieces that come in turns with other texts',
+  'a raw log has no part of a secret in pieces that alternate with other texts',
   async () => {
     const halves = [SECRET.slice(0, 12), SECRET.slice(12)];
     const demo = (t: string, id: string, text: string) => ({ t, id, text });

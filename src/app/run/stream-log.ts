@@ -1,6 +1,6 @@
 /**
- * A run's log (TR-2), made when the run is closed: `summary`, the readable lines of its record, or `raw`, the agent's
- * stdout byte for byte. Only lines that hold a secret are changed, and only in the secret (ST-7).
+ * A run's log (TR-2), written when the run is closed: `summary`, the readable lines of its record, or `raw`, the
+ * agent's stdout byte for byte. Only lines that contain a secret are changed, and only in the secret (ST-7).
  */
 import { closeSync, readSync } from 'node:fs';
 import { createColours } from '../../lib/colours.ts';
@@ -49,7 +49,7 @@ function writeRaw(path: string, file: PrivateFile, redactor: Redactor): void {
   file.write(log.rest());
 }
 
-/** The file's lines with their line ends; one that is over the limit comes in parts. */
+/** The file's lines with their line ends. A line over the limit is returned in parts. */
 function* linesOf(path: string): Generator<Buffer, void> {
   const fd = openRead(path);
   try {
@@ -79,7 +79,7 @@ function* linesOf(path: string): Generator<Buffer, void> {
   }
 }
 
-/** Where the last character that may be cut begins. */
+/** The start of the last character if it may be cut. */
 function wholeChars(bytes: Buffer): number {
   let end = bytes.length - 1;
   while (end > bytes.length - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;

@@ -1,6 +1,6 @@
 /**
- * Every start finishes what a killed tacho left, as far as its agents have ended (ST-3). Contract: in a process of its
- * own, within a budget, beside the new run; whatever happens to it, the new run starts at once and is recorded.
+ * Every start finishes what a killed tacho left, if its agents have ended (ST-3). Contract: in a separate process,
+ * within a budget, beside the new run. Whatever happens to it, the new run starts immediately and is recorded.
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,17 +17,17 @@ import { deliverLeft } from '../live/deliver-left.ts';
 /** Waits for the recovery, at most until its time is over, and returns its messages: whole lines, or an empty text. */
 type Sweep = () => Promise<string>;
 
-/** Waits, within a budget, until what was left is finished; messages are written as whole lines. */
+/** Waits, within a budget, until leftovers are finished. Messages are written as whole lines. */
 export type FinishLeft = (write: (text: string) => Promise<void>) => Promise<void>;
 
-/** Begins to recover what killed runs left, and to deliver what is in the outbox. */
+/** Starts recovering killed runs and delivering the outbox. */
 export async function startLeft(
   state_dir: string,
   options: Acting & { target?: OutboxTarget | null },
 ): Promise<FinishLeft> {
   const swept = await startSweep(state_dir, options);
   const deliverNow = () => deliverLeft(state_dir, options);
-  // What a recovery adds to the outbox is sent too.
+  // Messages that a recovery adds to the outbox are sent too.
   const left = swept === null ? deliverNow() : null;
   return async (write) => {
     if (swept !== null) await write(await swept());
@@ -35,7 +35,7 @@ export async function startLeft(
   };
 }
 
-/** Null: there is nothing to recover. */
+/** Null if there is nothing to recover. */
 async function startSweep(state_dir: string, acting: Acting): Promise<Sweep | null> {
   const state = stateDirAt(state_dir);
   try {
@@ -43,7 +43,7 @@ async function startSweep(state_dir: string, acting: Acting): Promise<Sweep | nu
     if (!(await needsRecovery(state)) || !mayAct(state_dir, NOT_RECOVERED, acting)) return null;
     return await startChild(state.path, acting.trust);
   } catch {
-    // The run itself reports a state folder that cannot be used.
+    // The run itself reports an unusable state folder.
     return null;
   }
 }
@@ -75,7 +75,7 @@ async function startChild(state_dir: string, trust: boolean): Promise<Sweep> {
   const args = [program, '--state-dir', state_dir, 'runs', 'recover', '--auto', '--no-wait'];
   if (trust) args.push('--trust');
   const child = spawn(process.execPath, args, {
-    // The last pipe ends this process with ours, however that ends.
+    // The last pipe ends the child with this process, however this process ends.
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     env: { ...process.env, TACHO_LAUNCHER_FD: '3' },
   });
@@ -87,7 +87,7 @@ async function startChild(state_dir: string, trust: boolean): Promise<Sweep> {
     child.on('close', () => resolve()).on('error', () => resolve());
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), APP_LIMITS.auto_recover_ms);
-  // The run does not wait for it but at its own end.
+  // The run waits for it only at its own end.
   timer.unref();
   child.unref();
   return async () => {

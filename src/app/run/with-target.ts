@@ -1,4 +1,7 @@
-/** Options of a run, completed by tacho.yaml: what is asked for goes before the target, the target before defaults. */
+/**
+ * Options of a run, completed by tacho.yaml: explicit options take precedence over the target, the target over
+ * defaults.
+ */
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { defined } from '../../lib/pick.ts';
@@ -46,7 +49,7 @@ function fromTarget(target: Target | null): Partial<RunOptions> {
   };
 }
 
-/** A target chooses a program and its rights: the user must agree to the file that has it. */
+/** A target chooses a program and its permissions: the user must agree to its file. */
 async function targetOf(name: string, config: Config | null, consenting: Consenting) {
   if (config === null)
     throw usage(`unknown target "${name}": there is no tacho.yaml here or above`);

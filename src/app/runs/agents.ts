@@ -13,7 +13,7 @@ export interface AgentReport {
   built_in: boolean;
   path: string | null;
   version: string | null;
-  /** Whether the installed version is one the adapter was checked against; null when it is not known. */
+  /** Whether the adapter was checked against the installed version. Null if unknown. */
   version_checked: boolean | null;
   checked_versions: readonly string[];
   install: string;
@@ -21,21 +21,21 @@ export interface AgentReport {
   approval: Agent['approval'];
 }
 
-/** A program that needs its runtime warmed up answers in a second or two. */
+/** A program with a slow runtime answers in a second or two. */
 const VERSION_WAIT_MS = 10_000;
 const VERSION_CHARS_MAX = 64 * 1024;
 
 /** The version that the program prints; null when it does not answer. */
 function versionOf(path: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    // A group of its own, so that whatever a hanging program has started ends with it.
+    // In its own group, so that everything a hanging program has started ends with it.
     const child = spawn(path, [...args], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
     let said = '';
     const stop = () => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has ended by itself.
+        // It has already ended.
       }
     };
     const timer = setTimeout(stop, VERSION_WAIT_MS);
@@ -80,10 +80,10 @@ export async function agentReports(
 function stateText(report: AgentReport): string {
   if (report.built_in) return `built in, version ${report.version}`;
   if (!report.installed) return `not installed: ${report.install}`;
-  if (report.version === null) return `installed at ${report.path}, version not known`;
+  if (report.version === null) return `installed at ${report.path}, version unknown`;
   const checked = report.version_checked
     ? 'checked'
-    : `checked were ${report.checked_versions.join(', ')}`;
+    : `checked versions: ${report.checked_versions.join(', ')}`;
   return `version ${report.version} (${checked}), ${report.path}`;
 }
 

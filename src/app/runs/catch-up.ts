@@ -1,4 +1,4 @@
-/** Before runs are read, the index learns what it lacks of the journal: it may have been lost, or its writer killed. */
+/** Before runs are read, the index is completed from the journal: it may have been lost, or its writer killed. */
 import { bytesText, plural } from '../../lib/figures.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
@@ -13,9 +13,8 @@ import { APP_LIMITS } from '../limits.ts';
 export type Say = (text: string) => void;
 
 /**
- * Sizes of the segments that hold more than is settled. Where no run is listed, nothing counts as settled: somebody may
- * have emptied the list. A segment that a running tacho writes is left to that one, which
- * saves its outcomes itself.
+ * Sizes of the segments with unsettled content. If no run is listed, nothing counts as settled: someone may have
+ * emptied the list. A segment that a running tacho writes is left to that process, which saves its outcomes itself.
  */
 export function settleable(state: StateDir, index: Index): Map<string, number> {
   const { journal } = state;
@@ -35,7 +34,7 @@ export function settleable(state: StateDir, index: Index): Map<string, number> {
   return found;
 }
 
-/** Adds what is missing and says so. */
+/** Adds missing runs and reports them. */
 export async function catchUp(state: StateDir, index: Index, say: Say): Promise<void> {
   const moved_to = index.moved_to;
   const found = settleable(state, index);
@@ -44,18 +43,18 @@ export async function catchUp(state: StateDir, index: Index, say: Say): Promise<
   if (found.size === 0) return;
   const release = tryStoreLock(state);
   if (release === null) {
-    say('note: another command changes the store just now; the list may lack runs');
+    say('note: another command is changing the store; the list may be incomplete');
     return;
   }
   try {
     const bytes = [...found.values()].reduce((sum, one) => sum + one, 0);
     if (bytes > APP_LIMITS.catch_up_quiet_bytes)
       say(`note: the index lacks part of the journal; reading ${bytesText(bytes)}`);
-    // Loaded here: a complete index, as it usually is, needs nothing of it.
+    // Loaded here: usually the index is complete and needs none of this.
     const { settle } = await import('./settle.ts');
     const { added, foreign, report } = await settle(state, index, found);
     if (added.length > 0)
-      say(`note: ${plural(added.length, 'run')} missing in the index, added from the journal`);
+      say(`note: ${plural(added.length, 'run')} missing from the index, added from the journal`);
     if (report.unreadable > 0)
       say(
         `warning: ${plural(report.unreadable, 'segment')} of the journal cannot be read; runs in them are not listed`,

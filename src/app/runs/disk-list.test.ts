@@ -5,11 +5,11 @@ import { useLimits } from '../../../test/use-limits.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { DiskList, inPieces } from './disk-list.ts';
 
-/** Two and a half times of what is held in memory, so that lists meet the end of the file. */
+/** Two and a half times the memory limit, so that lists reach the end of the file. */
 const BYTES = APP_LIMITS.spill_memory_bytes * 2.5;
 const textOf = (index: number, bytes: number) => `${index}:${'é'.repeat(bytes / 2 + (index % 7))}`;
 
-/** Pairs in reverse order now and then, as calls end that were made together; some numbers have no text. */
+/** Some pairs in reverse order, like calls that were made together. Some numbers have no text. */
 function numbersOf(count: number): number[] {
   const numbers = Array.from({ length: count }, (_, index) => index);
   for (let at = 0; at + 1 < count; at += 900)
@@ -25,25 +25,28 @@ function filled(bytes: number): { spill: DiskList; numbers: number[] } {
   return { spill, numbers: numbers.sort((a, b) => a - b) };
 }
 
-test.each([50_000, 900])('lists of texts of %i bytes hold every text once, in order', (bytes) => {
-  const { spill, numbers } = filled(bytes);
-  const lists: string[] = [];
-  const listed: number[] = [];
-  for (let index = 0; index < spill.count; ) {
-    const list = spill.list(index, (next) => next % 1000 !== 0);
-    if (list !== null) {
-      lists.push(list.bytes.toString('utf8'));
-      expect(list.bytes.length).toBeLessThanOrEqual(256 * 1024);
-      for (let each = index; each < list.next; each++) listed.push(each);
+test.each([50_000, 900])(
+  'lists of texts of %i bytes contain every text once, in order',
+  (bytes) => {
+    const { spill, numbers } = filled(bytes);
+    const lists: string[] = [];
+    const listed: number[] = [];
+    for (let index = 0; index < spill.count; ) {
+      const list = spill.list(index, (next) => next % 1000 !== 0);
+      if (list !== null) {
+        lists.push(list.bytes.toString('utf8'));
+        expect(list.bytes.length).toBeLessThanOrEqual(256 * 1024);
+        for (let each = index; each < list.next; each++) listed.push(each);
+      }
+      index = list?.next ?? index + 1;
     }
-    index = list?.next ?? index + 1;
-  }
-  expect(listed).toEqual(numbers);
-  expect(lists.join(',') === numbers.map((index) => textOf(index, bytes)).join(',')).toBe(true);
-  // Several texts at once, and none over a number that was refused.
-  expect(lists.length).toBeLessThan(numbers.length / 2);
-  for (const text of lists) expect(text).not.toMatch(/,\d*000:/);
-});
+    expect(listed).toEqual(numbers);
+    expect(lists.join(',') === numbers.map((index) => textOf(index, bytes)).join(',')).toBe(true);
+    // Several texts together, and none over a number that was refused.
+    expect(lists.length).toBeLessThan(numbers.length / 2);
+    for (const text of lists) expect(text).not.toMatch(/,\d*000:/);
+  },
+);
 
 test('one text is read back by its number', () => {
   const { spill, numbers } = filled(50_000);
@@ -53,7 +56,7 @@ test('one text is read back by its number', () => {
   expect([spill.get(30), spill.get(last + 1), spill.get(last * 1000)]).toEqual([null, null, null]);
 });
 
-test('a file is bounded: what goes beyond it is refused, so that its maker is dropped', () => {
+test('a file is bounded: excess text is refused, so that its writer is dropped', () => {
   useLimits(APP_LIMITS, { spill_memory_bytes: 100_000, spill_bytes_max: 300_000 });
   const spill = new DiskList(testFolder(), 'utf8');
   onTestFinished(() => spill.close());
@@ -62,7 +65,7 @@ test('a file is bounded: what goes beyond it is refused, so that its maker is dr
   expect(() => put(5)).toThrow('it takes more than 300000 bytes');
 });
 
-test('pieces have the same bytes, small parts together and large ones by themselves', () => {
+test('chunks have the same bytes, small parts combined and large ones separate', () => {
   const parts = [
     'a',
     'é'.repeat(10),

@@ -1,6 +1,6 @@
 /**
- * Texts kept for later in flat memory: in a slab first, beyond a bound in a file without a name, and read back by their
- * number. Contract: whatever ends the process, nothing of the texts stays on disk.
+ * Texts kept for later in constant memory: first in a buffer, beyond a limit in an unnamed file, and read back by
+ * number. Contract: however the process ends, none of the texts stays on disk.
  */
 import { closeSync, readSync } from 'node:fs';
 import { fileError } from '../../lib/errors.ts';
@@ -28,13 +28,13 @@ export class DiskList {
   #window_at = 0;
   #window_fill = 0;
 
-  /** `folder` holds the file, and is made when it is needed; `latin1`: the texts are byte text. */
+  /** `folder` contains the file, and is created on demand. `latin1`: the texts are byte text. */
   constructor(folder: string, encoding: 'latin1' | 'utf8') {
     this.#folder = folder;
     this.#encoding = encoding;
   }
 
-  /** Numbers may come in any order. */
+  /** Numbers may be used in any order. */
   put(text: string, index: number): void {
     const encoding = this.#encoding;
     this.#makeRoom(1 + (encoding === 'latin1' ? text.length : Buffer.byteLength(text)));
@@ -51,21 +51,21 @@ export class DiskList {
     this.#fill += bytes;
   }
 
-  /** The bytes of a text, valid until the next is asked for; null: there is none. Nothing may be put after. */
+  /** The bytes of a text, valid until the next call, or null. Nothing may be added after this. */
   get(index: number): Buffer | null {
     return this.list(index, () => false)?.bytes ?? null;
   }
 
   /**
-   * The text of this number and, as far as `more` accepts their numbers, the next ones that are stored right behind it:
-   * with a comma between each two. `next` is the first number that is not in it. Null as for `get`.
+   * The text with this number and the following ones that are stored directly after it, as long as `more` accepts
+   * their numbers, separated by commas. `next` is the first number that is not included. Null as for `get`.
    */
   list(index: number, more: (index: number) => boolean): { bytes: Buffer; next: number } | null {
     const places = this.#places;
     const from = places[index * 2] as number;
     let end = from + (places[index * 2 + 1] as number);
     if (index >= this.count || end === from) return null;
-    // What is in the file ends where the slab begins.
+    // The content of the file ends where the buffer begins.
     const last = Math.min(from + PIECE_BYTES, from < this.#written ? this.#written : Infinity);
     let next = index + 1;
     for (; next < this.count && places[next * 2] === end + 1 && more(next); next++) {
@@ -76,7 +76,7 @@ export class DiskList {
     return { bytes: this.#bytesAt(from, end - from), next };
   }
 
-  /** Grows the slab up to its bound, then empties it into the file. */
+  /** Grows the buffer up to its limit, then empties it into the file. */
   #makeRoom(bytes: number): void {
     if (this.#fill + bytes <= this.#slab.length) return;
     if (this.#fill + bytes > APP_LIMITS.spill_memory_bytes) this.#toFile();
@@ -119,7 +119,7 @@ export class DiskList {
     const { fd } = this.#file as TemporaryFile;
     for (let done = 0; done < into.length; ) {
       const count = readSync(fd, into, done, into.length - done, offset + done);
-      if (count === 0) throw new Error(`${this.#folder}: a temporary file was cut`);
+      if (count === 0) throw new Error(`${this.#folder}: a temporary file was truncated`);
       done += count;
     }
   }
@@ -132,10 +132,10 @@ export class DiskList {
   }
 }
 
-/** A part of this size is a piece of its own: to copy it costs more than to hand it on. */
+/** A part of this size becomes its own chunk: copying it costs more than passing it on. */
 const LARGE_BYTES = PIECE_BYTES / 2;
 
-/** The same bytes in large pieces, each valid until the next is asked for. */
+/** The same bytes in large chunks, each valid until the next is requested. */
 export function* inPieces(parts: Iterable<string | Buffer>): Generator<Buffer, void> {
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
   let fill = 0;

@@ -32,7 +32,7 @@ import { agentReports } from './agents.ts';
 
 export interface Finding {
   name: string;
-  /** false: runs cannot be recorded; null: they can, but something is missing. */
+  /** False: runs cannot be recorded. Null: they can, but something is missing. */
   ok: boolean | null;
   detail: string;
 }
@@ -59,7 +59,7 @@ const REASONS: Readonly<Record<StatePlace['source'], string>> = {
   user: 'your own store; tacho init creates one for this folder',
 };
 
-/** A folder that is not there is not made. */
+/** A missing folder is not created. */
 function openState({ path, source }: StatePlace, findings: Finding[]): StateDir | null {
   const found = (ok: Finding['ok'], detail: string) =>
     findings.push({ name: 'state folder', ok, detail });
@@ -106,7 +106,7 @@ function disk({ path }: StateDir): Finding {
   return { name: 'disk', ok: free < DISK_LEAST_BYTES ? null : true, detail };
 }
 
-/** The file system's clock beside ours: a shared folder's may be another machine's. */
+/** The file system's clock compared with ours: a shared folder may use another machine's. */
 function clock({ journal }: StateDir): Finding {
   const path = join(journal, `doctor-clock-${process.pid}`);
   try {
@@ -129,7 +129,7 @@ function index(state: StateDir): Finding {
     const { runs } = opened.stats();
     const moved = opened.moved_to;
     if (moved === null) return { name: 'index', ok: true, detail: `${runs} runs` };
-    const detail = `was damaged and put aside as ${moved}: run tacho runs reindex`;
+    const detail = `was damaged and moved to ${moved}: run tacho runs reindex`;
     return { name: 'index', ok: null, detail };
   } catch (error) {
     if (!(error instanceof TachoError)) throw error;
@@ -140,24 +140,24 @@ function index(state: StateDir): Finding {
 async function spool(state: StateDir): Promise<Finding> {
   const spools = listSpools(state).filter((one) => !isRecorded(one));
   if (spools.length === 0)
-    return { name: 'unfinished', ok: true, detail: 'no capture waits to be finished' };
+    return { name: 'unfinished', ok: true, detail: 'no unfinished captures' };
   const { readSpoolMeta } = await import('../run/spool-meta.ts');
   const faults: string[] = [];
   for (const one of spools) {
     const read = await readSpoolMeta(one);
     if ('fault' in read && read.fault !== null) faults.push(read.fault);
   }
-  const detail = `${spools.length} captures are running or wait for: tacho runs recover`;
+  const detail = `${spools.length} captures are running or unfinished; finish them with: tacho runs recover`;
   return { name: 'unfinished', ok: null, detail: [detail, ...faults.slice(0, 5)].join('; ') };
 }
 
-/** Only where there is something of it. */
+/** Only if there is anything to report. */
 function live({ path }: StateDir): Finding[] {
   const paths = livePaths(path);
   const waiting = waitingIn(paths.outbox);
   const bytes = bytesOf(stateDirAt(paths.dir).journal);
   const refused = filesIn(paths.outbox).filter((name) => name.endsWith('.refused')).length;
-  const sent = `${waiting} sessions are going out or wait for their collectors`;
+  const sent = `${waiting} sessions are being sent or wait for their collectors`;
   const kept = `${refused} refused ones are kept in ${paths.outbox}`;
   return [
     ...(waiting > 0 ? [{ name: 'outbox', ok: null, detail: sent }] : []),
@@ -174,7 +174,7 @@ const bytesOf = (folder: string) =>
     0,
   );
 
-/** Open sessions of which all is delivered wait for nothing. */
+/** Fully delivered open sessions wait for nothing. */
 function waitingIn(folder: string): number {
   let count = 0;
   for (const path of listOutboxes(folder)) {
@@ -196,7 +196,7 @@ function processes(): Finding {
 function git(env: NodeJS.ProcessEnv): Finding {
   const found = lookUpProgram('git', env.PATH, process.cwd());
   if (found.state === 'found') return { name: 'git', ok: true, detail: found.path };
-  const detail = 'not installed: files changed outside of tool calls are not seen';
+  const detail = 'not installed: files changed outside of tool calls are not detected';
   return { name: 'git', ok: null, detail };
 }
 
@@ -206,10 +206,10 @@ async function agents(env: NodeJS.ProcessEnv): Promise<Finding[]> {
     if (!report.installed) return { name, ok: null, detail: `not installed: ${report.install}` };
     const unchecked =
       report.version_checked === false
-        ? `, checked were ${report.checked_versions.join(', ')}`
+        ? `, checked versions: ${report.checked_versions.join(', ')}`
         : '';
-    // One without a version may not run at all.
+    // A program without a version may not run at all.
     const ok = report.version !== null && unchecked === '' ? true : null;
-    return { name, ok, detail: `version ${report.version ?? 'not known'}${unchecked}` };
+    return { name, ok, detail: `version ${report.version ?? 'unknown'}${unchecked}` };
   });
 }

@@ -1,11 +1,11 @@
 /**
- * How the run of an imported session is known: by its id, which follows from the digest of the session's content in its
- * labels. Labels that somebody gave by hand make no import of a run.
+ * Identifies the run of an imported session: by its id, which is derived from the digest of the session's content in
+ * its labels. Labels that a user set by hand do not make a run an import.
  */
 import { newRunId, seededRandom } from '../../lib/ids.ts';
 
 const DIGEST_LABEL = 'imported_sha256';
-/** How often a deleted import was asked for by name again. */
+/** How often a deleted import was explicitly requested again. */
 const AGAIN_LABEL = 'imported_again';
 
 export interface NewId {
@@ -23,10 +23,10 @@ function idOf(agent: string, sha256: string, again: number, started_ms: number):
   return newRunId(started_ms, seededRandom(`import:${agent}:${sha256}:${again}`));
 }
 
-/** The part of a run id that is not its time. */
-const chanceOf = (run_id: string) => run_id.slice(-16);
+/** The random part of a run id, after its time. */
+const randomPart = (run_id: string) => run_id.slice(-16);
 
-/** The id of an import of this content, and the labels that it follows from. */
+/** The id of an import of this content, and the labels that it is derived from. */
 export function importId(
   { agent, sha256 }: { agent: string; sha256: string },
   again: number,
@@ -39,10 +39,10 @@ export function importId(
   };
 }
 
-/** The digest of the content that the run was imported from; null for a run that is no import. */
+/** The digest of the content that the run was imported from. Null if the run is not an import. */
 export function importedDigest({ run_id, agent, labels }: Known): string | null {
   const sha256 = labels?.[DIGEST_LABEL];
   if (sha256 === undefined) return null;
   const id = idOf(agent, sha256, Number(labels?.[AGAIN_LABEL] ?? 0), 0);
-  return chanceOf(id) === chanceOf(run_id) ? sha256 : null;
+  return randomPart(id) === randomPart(run_id) ? sha256 : null;
 }

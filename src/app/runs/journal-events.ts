@@ -1,15 +1,15 @@
 /**
- * Events out of a run's journal entries. Anybody may have written the journal, and a checksum says nothing about that:
- * an entry that is no event is left out, with a problem in its place, and the run does not count as complete.
+ * Events from a run's journal entries. Anyone may have written the journal, and a checksum does not change that: an
+ * entry that is not an event is omitted, with a problem in its place, and the run does not count as complete.
  */
 import type { Event, EventOf } from '../../model/event.ts';
 import { checkEvent } from '../../model/generated/checks.ts';
 import type { Completeness } from '../../model/parts.ts';
 
-/** Later moments are no dates. */
+/** Later times are not valid dates. */
 const TIME_MS_MAX = 8.64e15;
 
-/** The event in an entry's text; null when it is none. */
+/** The event in an entry's text, or null. */
 export function eventOf(body: string): Event | null {
   try {
     const event = JSON.parse(body) as Event;
@@ -26,18 +26,18 @@ export function eventIn(body: string, run_id: string): Event | null {
 }
 
 export class EventReader {
-  /** Entries that were left out so far. */
+  /** Entries omitted so far. */
   foreign = 0;
   readonly #run_id: string;
   #last: Event | null = null;
-  /** Left out before the first event: reported behind it, because they have no time of their own. */
+  /** Omitted before the first event: reported after it, because they have no time. */
   #waiting: number[] = [];
 
   constructor(run_id: string) {
     this.#run_id = run_id;
   }
 
-  /** The events of an entry: usually one. */
+  /** The events of an entry, usually one. */
   read({ seq, body }: { seq: number; body: string }): Event[] {
     const event = eventIn(body, this.#run_id);
     if (event === null) {
@@ -55,7 +55,7 @@ export class EventReader {
 }
 
 function problemAt(seq: number, { v, run_id, at_ms, step }: Event): EventOf<'problem'> {
-  const detail = `entry ${seq} of the journal is not an event of this run and was left out`;
+  const detail = `entry ${seq} of the journal is not an event of this run and was omitted`;
   const nothing = { bytes: null, sha256: null, excerpt: null };
   const data = { stage: 'store', code: 'bad_record', detail, ...nothing } as const;
   return { v, run_id, seq, at_ms, at_source: 'clamped', step, raw: null, kind: 'problem', data };

@@ -1,6 +1,6 @@
 /**
- * Runs that are made again side by side, as the journal gives their entries. Contract: memory is bounded; a run with entries
- * that are out of order, or that does not fit, is left for later. A run that has ended is given away at once.
+ * Rebuilds runs in parallel as the journal returns their entries. Contract: memory is bounded. A run with entries out
+ * of order, or one that does not fit, is left for later. An ended run is returned immediately.
  */
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -11,16 +11,16 @@ import { APP_LIMITS } from '../limits.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { Rebuilt } from './rebuilt.ts';
 
-/** What a run takes in memory however short it is. */
+/** The least memory that a run takes, however short it is. */
 const RUN_BYTES = 16 * 1024;
-/** A transcript keeps its texts, in memory up to two spills; an outcome keeps little of each entry. */
+/** A transcript keeps its texts, with up to two spill buffers in memory. An outcome keeps little of each entry. */
 const CONTENT_BYTES_MAX = 2 * APP_LIMITS.spill_memory_bytes;
 const OUTCOME_SHARE = 1 / 16;
 
 interface OpenRun {
   run: Rebuilt;
   sift: ReturnType<typeof createSift>;
-  /** Bytes of its entries so far, and what it counts as in memory. */
+  /** Bytes of its entries so far, and its accounted memory. */
   bytes: number;
   held: number;
   /** The segment that it was last found in. */
@@ -28,24 +28,24 @@ interface OpenRun {
 }
 
 interface Handlers {
-  /** Runs that were given away. */
+  /** Runs that were returned. */
   given: ReadonlySet<string>;
-  /** Whether a run may begin with this line, the first that is seen of it; otherwise it is left for later. */
+  /** Whether a run may begin with this line, the first one seen of it. Otherwise it is left for later. */
   begins: (line: SegmentLine) => boolean;
   ended: (outcome: RunOutcome) => void;
-  /** Has entries that are no events; may be called again for the same run. */
+  /** Called for entries that are not events, possibly repeatedly for the same run. */
   foreign: (run_id: string) => void;
-  /** Is given the bytes of every entry that was read. */
+  /** Called with the bytes of every entry that was read. */
   read: (bytes: number) => void;
 }
 
 export class OpenRuns {
-  /** Runs that have to be read by themselves. One that had ended may be among them: more of it came. */
+  /** Runs that have to be read separately. An ended run may be among them, if it has further entries. */
   readonly late = new Set<string>();
   readonly #state: StateDir;
   readonly #on: Handlers;
   readonly #open = new Map<string, OpenRun>();
-  /** Runs with entries that no fold can take. */
+  /** Runs with entries that no fold can process. */
   readonly #spoilt = new Set<string>();
   #held = 0;
 
@@ -68,7 +68,7 @@ export class OpenRuns {
     try {
       this.#push(open, line);
     } catch (error) {
-      // The disk failed. Anything else is what foreign entries do to a fold, and concerns this run alone.
+      // The disk failed. Any other error is caused by foreign entries and concerns only this run.
       if (error instanceof TachoError) throw error;
       this.#drop(session, this.#spoilt);
       this.#on.foreign(session);
@@ -90,7 +90,7 @@ export class OpenRuns {
   #push(open: OpenRun, line: SegmentLine): void {
     const { session, seq, bytes, start, end } = line;
     const source = open.sift(line);
-    // A second content, or an entry that comes after later ones.
+    // A second content, or an entry that follows later ones.
     if (source !== null && source !== CAPTURE_SOURCE) this.#drop(session, this.late);
     if (source !== CAPTURE_SOURCE) return;
     const { run } = open;
@@ -113,7 +113,7 @@ export class OpenRuns {
     const held = RUN_BYTES + Math.min(kept, CONTENT_BYTES_MAX);
     this.#held += held - open.held;
     open.held = held;
-    // The oldest: its recorder was killed, or it is a long one.
+    // The oldest: its recorder was killed, or it is a long run.
     for (const session of this.#open.keys()) {
       if (this.#held <= APP_LIMITS.rebuild_bytes_max || this.#open.size === 1) return;
       this.#drop(session, this.late);

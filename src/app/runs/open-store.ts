@@ -1,4 +1,5 @@
 /** The store of recorded runs, for programs. The first call loads the modules that it needs. */
+
 import { TachoError } from '../../lib/errors.ts';
 import { aFunction, checkOptions } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
@@ -27,8 +28,8 @@ const STORE_FIELDS = {
 } as const satisfies Readonly<Record<keyof StoreOptions, is.Fields[string]>>;
 
 /**
- * Recorded runs. `run` is the id of a run or of an agent's session, a unique beginning of one, `last` or `last~N`. Methods
- * reject with a TachoError: `not_found` for a run that is not there, `usage` for a name that several runs have.
+ * Recorded runs. `run` is the id of a run or of an agent's session, a unique prefix of one, `last` or `last~N`.
+ * Methods reject with a TachoError: `not_found` for a missing run, `usage` for an ambiguous name.
  */
 export interface Store {
   /** Absolute path of the state folder. */
@@ -55,7 +56,7 @@ export interface Store {
   [Symbol.dispose](): void;
 }
 
-/** Opens the store. Nothing is created before something is imported; where there is no store, the list is empty. */
+/** Opens the store. Nothing is created before an import. If there is no store, the list is empty. */
 export function openStore(options: StoreOptions = {}): Store {
   checkOptions('openStore', options, STORE_FIELDS);
   const { onNotice: say = () => {} } = options;

@@ -1,11 +1,13 @@
-/** An outcome with any number of calls, written in flat memory: finished calls are spilled and read back at the end. */
+/**
+ * Writes an outcome with any number of calls in constant memory: finished calls are spilled and read back at the end.
+ */
 import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
 import type { CallPatch } from '../../projections/outcome.ts';
 import { DiskList, inPieces } from './disk-list.ts';
 
 type Patches = ReadonlyMap<number, CallPatch>;
 
-/** `tmp`: where many calls are held until the end; `byte_text`: what the calls hold. */
+/** `tmp`: the folder where many calls are kept until the end. `byte_text`: whether the calls contain byte text. */
 export function createCallSpill(tmp: string, byte_text: boolean) {
   const spill = new DiskList(tmp, byte_text ? 'latin1' : 'utf8');
   function* parts(outcome: RunOutcome, patches: Patches): Generator<string | Buffer, void> {
@@ -27,15 +29,15 @@ export function createCallSpill(tmp: string, byte_text: boolean) {
   return {
     put: (call: OutcomeCall, index: number) => spill.put(JSON.stringify(call), index),
     /**
-     * The outcome as JSON text, with the spilled calls as its `tool_calls`. A piece is valid until the next is asked for;
-     * nothing may be put after.
+     * The outcome as JSON text, with the spilled calls as its `tool_calls`. A chunk is valid until the next is
+     * requested. Nothing may be added after this.
      */
     pieces: (outcome: RunOutcome, patches: Patches) => inPieces(parts(outcome, patches)),
     [Symbol.dispose]: () => spill.close(),
   };
 }
 
-/** A call as JSON text with what became known of it later. */
+/** A call as JSON text with its later updates. */
 export function patchedText(bytes: Buffer, { status, exit_code }: CallPatch): string {
   const call = JSON.parse(bytes.toString('utf8')) as OutcomeCall;
   return JSON.stringify({

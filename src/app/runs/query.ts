@@ -1,4 +1,4 @@
-/** Which runs a list shows, as a program asks for it. */
+/** Filters of the list of runs, as programs give them. */
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { projectOf } from '../../capture/source/project.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -46,7 +46,7 @@ const LIST_FIELDS = {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
-/** Throws for an agent, a status or a time that does not exist, whatever the store holds. */
+/** Throws for an unknown agent or status or an invalid time, whatever the store contains. */
 export function queryOf(options: ListOptions): RunQuery {
   checkOptions('list', options, LIST_FIELDS);
   const { limit, agent, status, since, until, project, labels, model } = options;
@@ -63,7 +63,7 @@ export function queryOf(options: ListOptions): RunQuery {
   };
 }
 
-/** `name`: of the option, for messages. */
+/** `name`: the name of the option, for messages. */
 export function timeOf(name: string, given: TimeOption): TimeSpan {
   const at_ms = Number(given);
   if (typeof given !== 'string' && !Number.isNaN(at_ms)) return { from_ms: at_ms, to_ms: at_ms };
@@ -72,7 +72,7 @@ export function timeOf(name: string, given: TimeOption): TimeSpan {
   return span;
 }
 
-/** Throws for an agent or a status that does not exist. */
+/** Throws for an unknown agent or status. */
 export function checkNames(given: { agent?: string | undefined; status?: string | undefined }) {
   const known = { agent: AGENT_IDS, status: [...new Set(['ok', 'failed', ...EXIT_REASONS])] };
   for (const name of ['agent', 'status'] as const) {

@@ -1,4 +1,4 @@
-/** A run's outcome and transcript made again from its journal: both are a fold over events and nothing else. */
+/** Rebuilds a run's outcome and transcript from its journal: both are a pure fold over its events. */
 import { existsSync } from 'node:fs';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -12,7 +12,7 @@ import { importedDigest } from './import-id.ts';
 import { EventReader } from './journal-events.ts';
 import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
-/** One run's outcome, and its transcript where that is missing and not made on demand. */
+/** One run's outcome, and its transcript if that is missing and not created on demand. */
 export class Rebuilt {
   readonly #state: StateDir;
   readonly #fold = createOutcomeFold({ keepIo: false });
@@ -34,12 +34,12 @@ export class Rebuilt {
     return this.#last?.kind === 'run_finished';
   }
 
-  /** Whether it keeps what the messages and calls hold. */
+  /** Whether it keeps the content of messages and calls. */
   get holds_content(): boolean {
     return this.#transcript !== null;
   }
 
-  /** Entries that are no events. */
+  /** Number of entries that are not events. */
   get foreign(): number {
     return this.#events.foreign;
   }
@@ -54,7 +54,7 @@ export class Rebuilt {
       const { run_id } = event;
       const { agent, config } = event.data;
       const path = transcriptPath(this.#state, agent, run_id);
-      // That of an import is made when it is first asked for (TR-1).
+      // The transcript of an import is created when it is first requested (TR-1).
       const imported = importedDigest({ run_id, agent, labels: config?.labels }) !== null;
       if (!imported && !existsSync(path))
         this.#transcript = new TranscriptWriter({ tmp: this.#state.tmp });
@@ -64,7 +64,7 @@ export class Rebuilt {
     this.#transcript?.push(event);
   }
 
-  /** Null for a run that has no end. */
+  /** Null for a run without an end. */
   finish(): RunOutcome | null {
     try {
       if (!this.ended) return null;
@@ -82,7 +82,7 @@ export class Rebuilt {
   }
 }
 
-/** `outcome`: null for a run that has no end. */
+/** `outcome`: null for a run without an end. */
 export async function rebuildRun(state: StateDir, index: Index, run_id: string) {
   const entries = readSession(state.journal, run_id, { index });
   using run = new Rebuilt(state, run_id);

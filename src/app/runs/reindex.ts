@@ -1,7 +1,7 @@
 /**
- * The index and missing transcripts made again from the journal. Contract: the new index is built in a file beside the
- * old one and replaces it in one transaction: killed at any moment, the old one or the new one is there. What runs save
- * in the meantime stays.
+ * Rebuilds the index and missing transcripts from the journal. Contract: the new index is built in a file beside the
+ * old one and replaces it in one transaction: after a kill at any moment, either the old or the new one exists. Rows
+ * saved by runs in the meantime are kept.
  */
 import { randomBytes } from 'node:crypto';
 import { dieHere, failsAt } from '../../store/failpoint.ts';
@@ -30,7 +30,7 @@ async function rebuild(state: StateDir) {
     const deleted = readTombstones(state);
     const unsure = unread.size === 0 ? new Set<string>() : runsIn(unread, index, fresh);
     const stay = new Set(before.runs).intersection(unsure).difference(deleted);
-    // What the rest of the journal says of a run is no more than a part of it.
+    // The rest of the journal contains only a part of these runs.
     fresh.deleteRuns([...stay]);
     for (const segment of unread) fresh.forgetSegment(segment);
     fresh.close();
@@ -44,10 +44,10 @@ async function rebuild(state: StateDir) {
       unfinished,
       deleted: deleted.size,
       foreign,
-      /** Lines of the journal that cannot be read any more. */
+      /** Unreadable lines of the journal. */
       damaged: report.corrupt,
       torn: report.torn,
-      /** Segments that cannot be read: rows of runs in them stay as they were. */
+      /** Unreadable segments: rows of runs in them are kept. */
       unreadable: [...unread],
     };
   } finally {
@@ -57,7 +57,9 @@ async function rebuild(state: StateDir) {
   }
 }
 
-/** Listed runs that may have entries in these segments: those that the old index found there, and those found nowhere. */
+/**
+ * Listed runs that may have entries in these segments: those that the old index found there, and those found nowhere.
+ */
 function runsIn(segments: ReadonlySet<string>, index: Index, fresh: Index): Set<string> {
   const there = [...segments].flatMap((segment) => index.sessionsIn(segment));
   const nowhere = index.runIds().filter((run_id) => fresh.getPositions(run_id).length === 0);

@@ -1,4 +1,4 @@
-/** Deletes runs for good: rows, files, spool, messages for a collector, and their bytes in the journal. */
+/** Deletes runs permanently: rows, files, spool, messages for a collector, and their bytes in the journal. */
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,11 +20,11 @@ import { livePaths } from '../live/paths.ts';
 export interface Removed {
   deleted: string[];
   missing: string[];
-  /** Runs that a running tacho records. */
+  /** Runs that a running tacho is recording. */
   running: string[];
-  /** Segments that still hold deleted runs: the next gc that can frees them. */
+  /** Segments that still contain deleted runs. A later gc frees them. */
   left: string[];
-  /** Runs with messages that another process is sending just now. */
+  /** Runs with messages that another process is sending at the moment. */
   sending: string[];
 }
 
@@ -56,7 +56,7 @@ async function removeLocked(state: StateDir, run_ids: readonly string[]): Promis
   return { ...removed, left };
 }
 
-/** Removes what no collector has taken of a run. False: another process has it. */
+/** Removes a run's undelivered messages. False if another process has them. */
 function removeMessages(state: StateDir, run_id: string): boolean {
   const path = outboxPath(livePaths(state.path).outbox, run_id);
   const files = [path, `${path}.refused`].filter((file) => existsSync(file));
@@ -67,7 +67,7 @@ function removeMessages(state: StateDir, run_id: string): boolean {
   return release !== null;
 }
 
-/** Whether the tacho that records it, or a recovery, may be at work on it. */
+/** Whether a recorder or a recovery may be working on the run. */
 function isRecorded(state: StateDir, run_id: string): boolean {
   const spool = spoolAt(state, run_id);
   const owner = ownerOf(spool);
@@ -79,12 +79,12 @@ function isRecorded(state: StateDir, run_id: string): boolean {
     release?.();
     return release === null;
   } catch {
-    // Something else in the place of the lock: nobody holds it.
+    // Something else is in place of the lock, so no process holds it.
     return false;
   }
 }
 
-/** Null: not known. The agent can write the file too. */
+/** Null if unknown. The agent can write the file too. */
 function ownerOf(spool: Spool): Owner | null {
   try {
     const meta = readMeta(spool)?.value as { owner?: unknown } | null | undefined;

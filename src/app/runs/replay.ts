@@ -1,4 +1,4 @@
-/** A recorded run from its journal, through the same projections as the live one. */
+/** Replays a recorded run from its journal, through the same projections as the live one. */
 import { TachoError } from '../../lib/errors.ts';
 import { isRunId, shortRunIds } from '../../lib/ids.ts';
 import { localMinute } from '../../lib/local-time.ts';
@@ -11,21 +11,21 @@ import { CAPTURE_SOURCE, type EventSink } from '../run/recorder.ts';
 import { EventReader } from './journal-events.ts';
 
 /**
- * The id of the run that `text` names: `last`, `last~N`, a run id, the agent's session id, or a unique beginning of either.
- * The only reader of such names.
+ * The id of the run that `text` names: `last`, `last~N`, a run id, the agent's session id, or a unique prefix of
+ * either. The only parser of such names.
  */
 export async function findRunId(state: StateDir, text: string): Promise<string> {
   using index = openIndex(state);
   return runIdIn(state, index, text);
 }
 
-/** The same for many, of which an id need not be listed: its run may have no row. */
+/** The same for many names. Ids need not be listed, because their runs may have no row. */
 export function findRunIds(state: StateDir, texts: readonly string[]): string[] {
   using index = openIndex(state);
   return texts.map((text) => (isRunId(text) ? text : runIdIn(state, index, text)));
 }
 
-/** The same in an index that is open. */
+/** The same with an open index. */
 export function runIdIn(state: StateDir, index: Index, text: string): string {
   const found = index.findRuns(text);
   const [run] = found;
@@ -54,7 +54,7 @@ function ambiguousRun(found: readonly Candidate[], text: string): TachoError {
   return new TachoError('usage', say, { stage: 'find' });
 }
 
-/** The events of a run in the order of the journal. `known`: for who reads many runs, one index for all of them. */
+/** The events of a run in journal order. `known`: a shared index, for callers that read many runs. */
 export async function* journalledEvents(
   state: StateDir,
   run_id: string,

@@ -1,4 +1,4 @@
-/** Restored entries on their way to the journal, and the runs that become visible behind them. */
+/** Restored entries on their way to the journal, and the runs that become visible after them. */
 import type { RunOutcome } from '../../model/outcome.ts';
 import { dieHere, failsAt } from '../../store/failpoint.ts';
 import type { Index } from '../../store/index/index-db.ts';
@@ -49,6 +49,8 @@ export class RestoreBatch {
     const at = results.indexOf('gap');
     if (at < 0) return;
     const { session, seq } = entries[at] as JournalEntry;
-    throw refused(`${session}: entry ${seq} does not follow what the journal has of the run`);
+    throw refused(
+      `${session}: entry ${seq} does not continue the entries of the run in the journal`,
+    );
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Archived runs put back. The archive is read twice: first to check all of it, then to store it. Contract: nothing is
- * written before the archive is known to be within bounds; a run that is not whole is left out; a run becomes visible once
- * all of it is durable, so a restore that was killed can be repeated; each entry counts once, however often the archive has
- * it.
+ * Restores archived runs. The archive is read twice: first to check all of it, then to store it. Contract: nothing is
+ * written before the archive is known to be within its limits. An incomplete run is skipped. A run becomes visible
+ * once all of it is durable, so a killed restore can be repeated. Each entry counts once, however often the archive
+ * contains it.
  */
 import { existsSync, statfsSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
@@ -30,21 +30,21 @@ import { RestoreBatch } from './restore-batch.ts';
 import { WholeRun } from './whole-run.ts';
 
 export interface RestoreOptions extends StoreLockOptions {
-  /** Only these runs; empty: all of the archive. */
+  /** Only these runs. Empty: the whole archive. */
   runs: readonly string[];
-  /** Without the limit on how much an archive of its size may unpack to. */
+  /** Disables the limit on the unpacked size of an archive. */
   any_size?: boolean | undefined;
 }
 
 export interface Restored {
   restored: string[];
-  /** Runs that are in the store already. */
+  /** Runs that are already in the store. */
   known: string[];
-  /** Imports that another run of their session takes the place of, as after an import; some may have been there before. */
+  /** Imports that another run of their session replaces, as after an import. Some may have been there before. */
   replaced: string[];
-  /** Runs that were left out, and why. */
+  /** Skipped runs, and why. */
   left_out: { run_id: string; why: string }[];
-  /** Lines of the archive that are damaged. */
+  /** Damaged lines of the archive. */
   damaged: number;
 }
 
@@ -83,8 +83,8 @@ async function restoreLocked(
 }
 
 /**
- * Runs of which the store holds nothing yet count as deleted until all of them is stored: a restore that is killed leaves
- * no part of a run for others to find. A run that the journal has a part of is left as it is.
+ * Runs of which the store has no entry yet count as deleted until they are fully stored: a killed restore leaves no
+ * part of a run for others to find. A run that the journal partly contains is left unchanged.
  */
 async function hide(
   state: StateDir,
@@ -97,7 +97,7 @@ async function hide(
   bury(state, [...run_ids].filter(isNew));
 }
 
-/** A session may have been imported again since it was archived, or its recorded run may come back beside an import. */
+/** A session may have been imported again since it was archived, or its recorded run may return beside an import. */
 async function countOnce(state: StateDir, index: Index, run_ids: readonly string[]) {
   if (run_ids.length === 0) return [];
   const ledger = new Ledger(state, index);
@@ -115,7 +115,7 @@ interface Reading {
   wanted: ReadonlySet<string> | null;
 }
 
-/** Reads all of the archive and stores nothing. */
+/** Reads the whole archive and stores nothing. */
 async function look(
   reading: Reading,
 ): Promise<{ found: Map<string, WholeRun>; read: ArchiveRead }> {
@@ -131,10 +131,10 @@ async function look(
 
 const tooMany = (path: string) =>
   refused(
-    `${path}: holds more than ${APP_LIMITS.restore_runs_max} runs: restore it with --any-size if you trust it`,
+    `${path}: contains more than ${APP_LIMITS.restore_runs_max} runs: restore it with --any-size if you trust it`,
   );
 
-/** Each entry of the wanted runs once, under the source it counts under. */
+/** Each entry of the wanted runs once, with the source under which it counts. */
 async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator<ArchiveEntry> {
   const sifts = new Map<string, ReturnType<typeof createSift>>();
   for await (const entry of readArchive(reading.path, read, reading.any_size)) {
@@ -153,11 +153,11 @@ function checkRoom(state: StateDir, path: string, bytes: number): void {
   const free = bavail * bsize;
   if (bytes > free)
     throw refused(
-      `${path}: unpacks to ${bytesText(bytes)}, and ${bytesText(free)} of the disk are free`,
+      `${path}: unpacks to ${bytesText(bytes)}, but only ${bytesText(free)} of the disk are free`,
     );
 }
 
-/** Stores the runs of the plan, which says how many entries each has. */
+/** Stores the runs of the plan, which contains the number of entries of each. */
 async function store(
   state: StateDir,
   index: Index,
@@ -175,7 +175,7 @@ async function store(
       const one = open.get(session) ?? { run: new Rebuilt(state, session), left: entries };
       open.set(session, one);
       one.left -= 1;
-      // The journal finds conflicts itself.
+      // The journal detects conflicts itself.
       await batch.add({ session, source: CAPTURE_SOURCE, seq, body });
       if (entry.source === CAPTURE_SOURCE) one.run.push(entry);
       if (one.left > 0) continue;

@@ -58,7 +58,7 @@ async function fill(agents: readonly string[]): Promise<StateDir> {
   return state;
 }
 
-test('sums are by agent and by day, with what is not known as such', async () => {
+test('sums are by agent and by day, and unknown values stay unknown', async () => {
   const state = await fill(['one', 'two', 'one', 'one']);
   using index = openIndex(state);
   index.saveOutcomes([outcomeAt(9, 'two', Number.MAX_SAFE_INTEGER)]);
@@ -72,7 +72,7 @@ test('sums are by agent and by day, with what is not known as such', async () =>
   expect(days).toContainEqual(['2026-01-02', 2]);
   expect(days).toContainEqual(['2026-01-01', 2]);
   expect(days).toContainEqual(['unknown', 1]);
-  // Each sum is rounded by itself.
+  // Each sum is rounded separately.
   const of_days = by_day.reduce((sum, row) => sum + row.bytes, 0);
   expect(Math.abs(of_days - total.bytes)).toBeLessThanOrEqual(by_day.length);
 });
@@ -89,7 +89,7 @@ test('the size of runs is their share of the journal by entries, and their files
   ]);
 });
 
-test('the files of runs that an older tacho saved are measured once, and of no run each time', async () => {
+test('the files of runs that an older tacho saved are measured only once', async () => {
   const state = await fill(['one', 'two']);
   const { total } = await statsOf(state, { days: 1 });
   const db = new DatabaseSync(state.db);
@@ -128,7 +128,7 @@ verifies('ST-5', 'a plan by size counts the journal and the files of each run', 
   expect(await goingAt(0)).toEqual([runId(2), runId(1), runId(0)]);
 });
 
-verifies('ST-6', 'while another process writes the index, sums wait for nothing', async () => {
+verifies('ST-6', 'sums do not wait while another process writes the index', async () => {
   const state = await fill(['one', 'two']);
   const before = await statsOf(state, { days: 10 });
   const other = new DatabaseSync(state.db);
@@ -144,7 +144,7 @@ verifies('ST-6', 'while another process writes the index, sums wait for nothing'
   other.close();
 });
 
-test('bytes of runs are the same once their segments are closed, and follow what changes', async () => {
+test('sizes of runs stay the same once their segments are closed, and follow later changes', async () => {
   const state = await fill(['one', 'two', 'one']);
   const before = await statsOf(state, { days: 10 });
   const segments = listSegments(state.journal);

@@ -1,4 +1,4 @@
-/** Keeping the store small: what the policies let go, and what there is (ST-5). */
+/** Keeps the store small: removes runs by policy, and computes statistics (ST-5). */
 import { openIndex } from '../../store/index/index-db.ts';
 import type { SumKey } from '../../store/index/index-schema.ts';
 import type { RunQuery, RunSums } from '../../store/index/runs-table.ts';
@@ -21,14 +21,14 @@ export function collect(state: StateDir, policies: RetentionPolicy[], options: C
   return withStoreLock(state, options, () => collectLocked(state, policies, options));
 }
 
-/** `leaving`: without those that had to be kept; `done`: null on a dry run. */
+/** `leaving`: without the runs that had to be kept. `done`: null on a dry run. */
 async function collectLocked(
   state: StateDir,
   policies: readonly RetentionPolicy[],
   options: CollectOptions,
 ) {
   using index = openIndex(state);
-  // Which runs go is decided over all of them.
+  // The choice depends on all runs.
   await settle(state, index, settleable(state, index));
   sweepTemporary(state.tmp);
   const weights = await weigh(state, index);
@@ -48,7 +48,7 @@ export interface StatsRow {
   name: string;
   runs: number;
   ok: number;
-  /** Of the runs with known cost; null: not known of any of them. */
+  /** Of the runs with a known cost. Null if none has one. */
   cost: number | null;
   cost_known_runs: number;
   tokens: number | null;
@@ -67,11 +67,11 @@ export interface Stats {
 }
 
 interface StatsOptions {
-  /** The last of them are listed one by one. */
+  /** The number of days listed individually. */
   days: number;
-  /** Also the sums of each model or project. */
+  /** Also compute the sums of each model or project. */
   by?: readonly SumKey[] | undefined;
-  /** Of these runs alone. */
+  /** Only these runs. */
   query?: RunQuery;
 }
 
@@ -79,14 +79,14 @@ export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] 
 
 interface StatsOptions {
   days: number;
-  /** Sums of each model or project too. */
+  /** Also the sums of each model or project. */
   by?: readonly SumKey[];
   query?: RunQuery;
 }
 
 /**
- * Sums over all runs, or those that a query chooses. `bytes`: a run's share of its journal segments, by its entries, and its
- * transcript and log as they were when it got its row.
+ * Sums over all runs, or those that match a query. `bytes`: a run's share of its journal segments, by its entries,
+ * and its transcript and log at the time when it got its row.
  */
 export async function statsOf(
   state: StateDir,
@@ -110,7 +110,7 @@ export async function statsOf(
 const UNKNOWN = 'unknown';
 const byName = ({ name }: RunSums) => name;
 
-/** Behind all days, as in lists. */
+/** After all days, as in lists. */
 const dayOf = ({ name }: StatsRow) => (name === UNKNOWN ? '' : name);
 
 function newRow(name: string): StatsRow {

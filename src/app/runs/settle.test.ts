@@ -37,7 +37,7 @@ function write(state: StateDir, at: number, lines: readonly Buffer[]): void {
   writeFileSync(join(state.journal, segmentAt(at)), bytes, { mode: 0o600 });
 }
 
-/** Events of a run, the first and the last of them those of every run; an import by default, so without a transcript. */
+/** Events of a run, with the usual first and last event. An import by default, so without a transcript. */
 function eventsOf(
   at: number,
   count: number,
@@ -61,7 +61,7 @@ const lineOf = (event: Event, more: { n?: number; o?: string; e?: unknown } = {}
 const sizesOf = (state: StateDir) =>
   new Map(listSegments(state.journal).map((name) => [name, segmentBytes(state.journal, name)]));
 
-/** What `settle` has to find, by reading every run by itself. */
+/** The expected result of `settle`, found by reading every run separately. */
 async function oneByOne(state: StateDir, index: Index) {
   await createCatalogue(state.journal, index).refresh(newReport());
   const left_out = readTombstones(state).union(new Set(index.runIds()));
@@ -102,7 +102,7 @@ function contentsOf(state: StateDir, index: Index) {
 
 const besideIt = (state: StateDir, name: string) => ({ ...state, db: join(state.path, name) });
 
-/** Settles what there is into `index`, and compares that with what `reference` gets by reading run by run. */
+/** Settles the journal into `index`, and compares the result with `reference`, which reads run by run. */
 async function compare(state: StateDir, index: Index, reference: Index) {
   const expected = await oneByOne(state, reference);
   const { added, unfinished, foreign } = await settle(state, index, sizesOf(state));
@@ -139,7 +139,7 @@ function linesFor(event: Event, fate: (typeof FATES)[number]): Buffer[] {
 }
 
 const journals = fc.record({
-  /** Of each run: how many events, how many of them are written, and the fate of each. */
+  /** For each run: the number of events, how many are written, and the fate of each. */
   runs: fc.array(
     fc.record({
       count: fc.integer({ min: 2, max: 6 }),
@@ -148,7 +148,7 @@ const journals = fc.record({
     }),
     { minLength: 1, maxLength: 5 },
   ),
-  /** Which run the next line is of. */
+  /** Which run the next line belongs to. */
   turns: fc.array(fc.nat({ max: 4 }), { minLength: 30, maxLength: 30 }),
   segments: fc.array(fc.nat({ max: 3 }), { minLength: 60, maxLength: 60 }),
   /** Whether the lines of a segment are mixed, as by several writers of one run. */
@@ -176,7 +176,7 @@ function segmentsOf(
   return journal.repeated ? [...segments, segments[1] as Buffer[]] : segments;
 }
 
-test('one pass gives every run what reading it by itself gives', TIMEOUT, async () => {
+test('one pass gives the same as reading every run separately', TIMEOUT, async () => {
   await fc.assert(
     fc.asyncProperty(journals, async (journal) => {
       const state = newState();
@@ -190,7 +190,7 @@ test('one pass gives every run what reading it by itself gives', TIMEOUT, async 
   );
 });
 
-test('so it does in steps, as the journal grows', TIMEOUT, async () => {
+test('steps give the same as the journal grows', TIMEOUT, async () => {
   await fc.assert(
     fc.asyncProperty(journals, fc.nat({ max: 4 }), async (journal, cut) => {
       const state = newState();
@@ -207,7 +207,7 @@ test('so it does in steps, as the journal grows', TIMEOUT, async () => {
   );
 });
 
-test('so it does where nearly nothing fits into memory', TIMEOUT, async () => {
+test('it gives the same if almost nothing fits into memory', TIMEOUT, async () => {
   useLimits(APP_LIMITS, {
     rebuild_bytes_max: 40_000,
     rebuild_runs_together: 2,
@@ -225,7 +225,7 @@ test('so it does where nearly nothing fits into memory', TIMEOUT, async () => {
   );
 });
 
-/** Segments in which the runs take turns, so that all of them are open at once. */
+/** Segments in which the runs alternate, so that all of them are open together. */
 function writeInTurns(state: StateDir, runs: number, segments: number): void {
   const all = Array.from({ length: runs }, (_, at) => eventsOf(at, segments * 2));
   for (let at = 0; at < segments; at++)
@@ -236,7 +236,7 @@ function writeInTurns(state: StateDir, runs: number, segments: number): void {
     );
 }
 
-test('every segment is opened once, however many runs take turns in it', async () => {
+test('every segment is opened once, however many runs alternate in it', async () => {
   const state = newState();
   writeInTurns(state, 200, 4);
   using index = openIndex(state);
@@ -255,7 +255,7 @@ test('runs that do not fit into memory are read again in groups, not one by one'
   expect(opens()).toBeLessThanOrEqual(4 + 2 * 4);
 });
 
-test('a list that lost its rows is made again from few reads, though the index covers the journal', async () => {
+test('a list that lost its rows is rebuilt with few reads, although the index covers the journal', async () => {
   const state = newState();
   for (let at = 0; at < 4; at++)
     write(
@@ -274,27 +274,23 @@ test('a list that lost its rows is made again from few reads, though the index c
   expect(opens()).toBeLessThanOrEqual(10 + 3);
 });
 
-verifies(
-  'TR-1',
-  'a missing transcript is made for what was run, none for what was imported',
-  async () => {
-    const state = newState();
-    // Labels that were given by hand make no import of a run.
-    const by_hand = { [IMPORTED_FILE_LABEL]: 'a.jsonl', ...idOf(1).labels };
-    const events = [...eventsOf(1, 3, {}), ...eventsOf(2, 3), ...eventsOf(3, 3, by_hand)];
-    write(
-      state,
-      0,
-      events.map((event) => lineOf(event)),
-    );
-    using index = openIndex(state);
-    await settle(state, index, sizesOf(state));
-    const made = [1, 2, 3].map((at) => existsSync(transcriptPath(state, 'demo', runId(at))));
-    expect(made).toEqual([true, false, true]);
-  },
-);
+verifies('TR-1', 'a missing transcript is created for a run, but not for an import', async () => {
+  const state = newState();
+  // Labels that were set by hand do not make a run an import.
+  const by_hand = { [IMPORTED_FILE_LABEL]: 'a.jsonl', ...idOf(1).labels };
+  const events = [...eventsOf(1, 3, {}), ...eventsOf(2, 3), ...eventsOf(3, 3, by_hand)];
+  write(
+    state,
+    0,
+    events.map((event) => lineOf(event)),
+  );
+  using index = openIndex(state);
+  await settle(state, index, sizesOf(state));
+  const made = [1, 2, 3].map((at) => existsSync(transcriptPath(state, 'demo', runId(at))));
+  expect(made).toEqual([true, false, true]);
+});
 
-test('a run that has an end in the part of a segment that was read gets its row', async () => {
+test('a run that ends in the readable part of a segment gets its row', async () => {
   const state = newState();
   write(
     state,
@@ -320,7 +316,7 @@ test('a run that has an end in the part of a segment that was read gets its row'
 
 verifies(
   'ST-10',
-  'a run with any number of gaps is read, and is no matter of other runs',
+  'a run with any number of gaps is read and does not affect other runs',
   async () => {
     const state = newState();
     const gaps = Array.from({ length: 150_000 }, (_, n) =>
@@ -333,7 +329,7 @@ verifies(
       eventsOf(2, 3).map((event) => lineOf(event)),
     );
     using index = openIndex(state);
-    // Covered, so that runs are read from their own places.
+    // Covered, so that runs are read by their positions.
     await createCatalogue(state.journal, index).refresh(newReport());
     const { added, foreign } = await settle(state, index, sizesOf(state));
     expect([added, foreign]).toEqual([[runId(2)], 1]);

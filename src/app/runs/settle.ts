@@ -1,7 +1,7 @@
 /**
- * Finished runs of the journal get their rows in the index. Contract: a segment counts as settled only once every
- * finished run in it has its row. What the index does not cover is read once, for positions and rows together; runs that
- * it covers, or that were out of order, are read from their own places.
+ * Adds rows to the index for finished runs of the journal. Contract: a segment counts as settled only once every
+ * finished run in it has its row. Segments that the index does not cover are read once, for positions and rows
+ * together; runs that it covers, or that were out of order, are read by their positions.
  */
 import { TachoError } from '../../lib/errors.ts';
 import { createCollecting } from '../../lib/memory.ts';
@@ -26,16 +26,16 @@ import { rebuildRun } from './rebuilt.ts';
 export interface Settled {
   /** Runs that got their row. */
   added: string[];
-  /** Runs without an end: their recorder is at work, or was killed. */
+  /** Runs without an end: their recorder is working, or was killed. */
   unfinished: number;
-  /** Runs with entries that are no events. */
+  /** Runs with entries that are not events. */
   foreign: number;
   /** Segments that could not be read to their end. */
   unread: Set<string>;
   report: ReadReport;
 }
 
-/** Gives every finished run in these segments its row. Under the store lock, or on an index that nobody else has. */
+/** Adds a row for every finished run in these segments. Under the store lock, or with a private index. */
 export async function settle(
   state: StateDir,
   index: Index,
@@ -44,9 +44,9 @@ export async function settle(
   const work = new Settling(state, index);
   await work.run(segments);
   const { added, unread, report } = work;
-  // Of what cannot be read now it is not known what it replaces.
+  // If a segment is unreadable, the runs that it replaces are unknown.
   if (report.unreadable === 0) replaceImports(state, index, added);
-  // What could not be read is looked at again the next time.
+  // Unreadable segments are read again next time.
   const whole = report.unreadable === 0;
   const isSettled = (segment: string, bytes: number) => {
     const covered = index.coveredBytes(segment);
@@ -66,7 +66,7 @@ function replaceImports(state: StateDir, index: Index, added: Set<string>): void
     for (const run_id of ledger.settle(agent, session_id)) added.delete(run_id);
 }
 
-/** A run that is read from its own places. */
+/** A run that is read by its positions. */
 interface Placed {
   run_id: string;
   positions: Position[];
@@ -95,7 +95,7 @@ class Settling {
     this.#finishDeleted();
     const deleted = readTombstones(this.#state);
     const fresh = this.#index.runIds(1).length === 0;
-    /** As it was when the session was first met: rows that are made now change nothing. */
+    /** As of the first encounter with the session: rows added now change nothing. */
     const listed = new Map<string, boolean>();
     const isNew = (session: string) => {
       if (fresh) return !deleted.has(session);
@@ -112,23 +112,23 @@ class Settling {
     this.#flush();
   }
 
-  /** Removes the rows of deleted runs: whoever deleted them was killed. */
+  /** Removes the rows of deleted runs, left by a killed command. */
   #finishDeleted(): void {
     const listed = this.#index.listedOf([...readTombstones(this.#state)]);
     if (listed.length === 0) return;
-    // The list again: a run that was restored meanwhile has its row and is no longer written down as deleted.
+    // The list again: a run restored meanwhile has its row and is no longer recorded as deleted.
     const deleted = readTombstones(this.#state);
     const gone = listed.filter((run_id) => deleted.has(run_id));
     removeRows(this.#state, this.#index, gone);
   }
 
-  /** Reads what the index does not cover; gives the runs that have to be read from their own places. */
+  /** Reads segments that the index does not cover. Returns the runs that have to be read by their positions. */
   async #readNew(
     segments: ReadonlyMap<string, number>,
     isNew: (session: string) => boolean,
   ): Promise<Set<string>> {
     const fresh = this.#index.coversNothing();
-    // Of a run with earlier entries only the rest would be seen.
+    // Of a run with earlier entries, only the rest would be seen.
     const begins = ({ session, seq }: { session: string; seq: number }) =>
       seq === 1 && (fresh || this.#catalogue.positions(session).length === 0);
     using runs = this.#newRuns(begins);
@@ -141,7 +141,7 @@ class Settling {
     return runs.late;
   }
 
-  /** Runs from their own places, neighbours together; gives those that have to be read one by one. */
+  /** Reads runs by their positions, neighbours together. Returns those that have to be read one by one. */
   async *#readPlaced(late: ReadonlySet<string>): AsyncGenerator<string> {
     this.#takeBack(late);
     const places: { run_id: string; segment: string; offset: number }[] = [];
@@ -201,7 +201,7 @@ class Settling {
       else if (run.report.unreadable > 0) this.#couldNotRead(this.#catalogue.positions(run_id));
       else if (run.begun) this.unfinished += 1;
     } catch (error) {
-      // The disk or the index failed. Anything else is what foreign entries do to a fold, and concerns this run alone.
+      // The disk or the index failed. Any other error is caused by foreign entries and concerns only this run.
       if (error instanceof TachoError) throw error;
       this.foreign.add(run_id);
     }
@@ -217,7 +217,7 @@ class Settling {
     });
   }
 
-  /** What is still open has no end, unless that lies where nothing could be read. */
+  /** Runs that are still open have no end, unless it is in an unreadable part. */
   #end(runs: OpenRuns): void {
     for (const { segment, begun } of runs.finish())
       if (begun && !this.unread.has(segment)) this.unfinished += 1;
@@ -225,7 +225,7 @@ class Settling {
 
   #couldNotRead(positions: readonly Position[]): void {
     const segments = new Set(positions.map(({ segment }) => segment));
-    // Which of them it was is known where it failed before.
+    // If it failed before, the run is known.
     if (!segments.isDisjointFrom(this.unread)) return;
     for (const segment of segments) this.unread.add(segment);
     this.report.unreadable += segments.size;
@@ -246,7 +246,7 @@ class Settling {
     this.#batch_calls = 0;
   }
 
-  /** More came of these runs than their rows were made of. */
+  /** Removes rows of runs that turned out to have further entries. */
   #takeBack(run_ids: Iterable<string>): void {
     const wrong = [...run_ids].filter((run_id) => this.added.delete(run_id));
     if (wrong.length === 0) return;

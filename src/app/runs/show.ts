@@ -1,4 +1,4 @@
-/** Transcripts to show: of recorded runs, made from their journal, or of files. */
+/** Transcripts to show: of recorded runs, built from their journal, or from files. */
 import { createReadStream } from 'node:fs';
 import { fileError, TachoError } from '../../lib/errors.ts';
 import { jsonIn, nestsDeeper } from '../../lib/json.ts';
@@ -13,18 +13,18 @@ import type { StateDir } from '../../store/state-dir.ts';
 import { findRunId, journalledEvents } from './replay.ts';
 import { TranscriptWriter } from './transcript-writer.ts';
 
-/** A transcript in one line: of a session of 1 GB it has some hundred MB. */
+/** A transcript on one line: for a session of 1 GB it has some hundred MB. */
 const TRANSCRIPT_BYTES_MAX = 512 * 1024 * 1024;
 
 export interface Shown {
   view: TranscriptView;
-  /** Null: a transcript of a file. */
+  /** Null for a transcript from a file. */
   outcome: RunOutcome | null;
   /** The transcript as one line of JSON. */
   json(): Iterable<string | Buffer>;
 }
 
-/** The transcript of a recorded run, in flat memory. */
+/** The transcript of a recorded run, in constant memory. */
 export async function showRun(
   state: StateDir,
   run: string,
@@ -36,13 +36,13 @@ export async function showRun(
   await show({ view, outcome: storedOutcome(state, run_id), json: pieces });
 }
 
-/** The outcome of a run as the index has it. */
+/** The outcome of a run as stored in the index. */
 export function storedOutcome(state: StateDir, run_id: string): RunOutcome {
   using index = openIndex(state);
   return index.getRun(run_id) as RunOutcome;
 }
 
-/** The call or step that the event with this number belongs to; null: there is no such event. */
+/** The call or step that the event with this number belongs to. Null if there is no such event. */
 export async function placeOfEvent(
   state: StateDir,
   run_id: string,
@@ -74,16 +74,16 @@ export async function* readTranscripts(path: string): AsyncGenerator<Transcript>
   }
 }
 
-/** A call's input is a little deeper in a transcript than in the record that it came with. */
+/** A call's input is slightly deeper in a transcript than in its original record. */
 const DEPTH_MAX = LIMITS.depth_max + 20;
 
 function transcriptAt(text: string, path: string, line: number): Transcript {
   if (nestsDeeper(text, DEPTH_MAX))
     throw invalid(`${path}:${line}: nests deeper than ${DEPTH_MAX}`);
   const value = jsonIn(text);
-  if (value === undefined) throw invalid(`${path}:${line}: is no JSON`);
+  if (value === undefined) throw invalid(`${path}:${line}: is not JSON`);
   if (!checkTranscript(value))
-    throw invalid(`${path}:${line}: is no transcript of the form tacho.transcript.v1`);
+    throw invalid(`${path}:${line}: is not a transcript of the form tacho.transcript.v1`);
   return value as Transcript;
 }
 

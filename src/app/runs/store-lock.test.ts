@@ -1,4 +1,4 @@
-/** Commands that change what is stored do so one at a time. */
+/** Commands that change the store run one at a time. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -52,7 +52,7 @@ for (const [name, command] of Object.entries(COMMANDS))
 
 verifies(
   'ST-6',
-  'a command waits for the one before, says so, and follows when it fails',
+  'a command waits for the previous one, reports it, and runs after that one has failed',
   async () => {
     const state = openStateDir(join(testFolder(), 'state'));
     const order: string[] = [];

@@ -1,4 +1,5 @@
 /** The methods of the store. Each reads an index that has every finished run of the journal. */
+
 import { existsSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { Event } from '../../model/event.ts';
@@ -54,7 +55,7 @@ export class StoredRuns {
     const { state, run_id } = await this.#find(run);
     const pieces: Buffer[] = [];
     await showRun(state, run_id, async ({ json }) => {
-      // A piece is valid until the next is asked for.
+      // A chunk is valid until the next is requested.
       for (const piece of json()) pieces.push(Buffer.from(piece));
     });
     return JSON.parse(Buffer.concat(pieces).toString('utf8')) as Transcript;
@@ -75,7 +76,7 @@ export class StoredRuns {
     return removeRuns(state, findRunIds(state, runs), { say: this.#say });
   }
 
-  /** Null: there is no store. */
+  /** Null if there is no store. */
   async #state(): Promise<StateDir | null> {
     if (!existsSync(this.#path)) return null;
     const state = openStateDir(this.#path);

@@ -1,4 +1,7 @@
-/** A transcript of any length, written in flat memory: finished messages and calls are spilled and read back at the end. */
+/**
+ * Writes a transcript of any length in constant memory: finished messages and calls are spilled and read back at the
+ * end.
+ */
 import { existsSync } from 'node:fs';
 import { fromByteText } from '../../lib/byte-text.ts';
 import type { Event } from '../../model/event.ts';
@@ -23,14 +26,14 @@ import { journalledEvents } from './replay.ts';
 
 export interface FinishedTranscript {
   view: TranscriptView;
-  /** One line of JSON. A piece is valid until the next is asked for. */
+  /** One line of JSON. A chunk is valid until the next is requested. */
   pieces(): Generator<Buffer, void>;
 }
 
 interface WriterOptions {
-  /** Where a long one is held until it is finished: `tmp` of a state folder. */
+  /** Where a long transcript is kept until it is finished: `tmp` of a state folder. */
   tmp: string;
-  /** Events hold byte text. */
+  /** Events contain byte text. */
   byte_text?: boolean;
   /** For events that are not redacted yet. */
   redactor?: AnyRedactor;
@@ -61,7 +64,7 @@ export class TranscriptWriter {
     this.#fold.push(event);
   }
 
-  /** Ends the transcript. `outcome`: of the same events, in real text. Nothing may be pushed after. */
+  /** Ends the transcript. `outcome`: of the same events, in real text. Nothing may be pushed after this. */
   finish(outcome: RunOutcome): FinishedTranscript {
     const facts = this.#facts(outcome);
     const places = placesOf(this.#heads.count, this.#fold.moved);
@@ -72,7 +75,7 @@ export class TranscriptWriter {
     };
   }
 
-  /** Pushes all of them; returns their outcome, without calls. */
+  /** Pushes all events. Returns their outcome, without calls. */
   async pushAll(events: AsyncIterable<Event>): Promise<RunOutcome> {
     const fold = createOutcomeFold({ keepIo: false, onCall: () => undefined });
     for await (const event of events) {
@@ -91,7 +94,7 @@ export class TranscriptWriter {
     this.close();
   }
 
-  /** The outcome is in real text and redacted; what the events said is not. */
+  /** The outcome is in real text and redacted; the events are not. */
   #facts(outcome: RunOutcome): TranscriptFacts {
     const { byte_text, path, redactor } = this.#options;
     const facts = this.#fold.finish(outcome);
@@ -104,7 +107,7 @@ export class TranscriptWriter {
     return JSON.parse((this.#heads.get(place) as Buffer).toString('utf8')) as MessageHead;
   }
 
-  /** A call as JSON text, valid until the next is asked for. */
+  /** A call as JSON text, valid until the next is requested. */
   #call(index: number): Buffer | string {
     const bytes = this.#calls.get(index) as Buffer;
     const patch = this.#fold.patches.get(index);
@@ -138,7 +141,7 @@ export class TranscriptWriter {
 const safe = <T>(value: T, redactor: Redactor | undefined): T =>
   redactor === undefined ? value : redactRecord(value, redactor);
 
-/** A recorded run's transcript as a file; made from the journal and saved where there is none. Returns its path. */
+/** A recorded run's transcript as a file, built from the journal and saved if it is missing. Returns its path. */
 export async function transcriptOnDemand(
   state: StateDir,
   index: Index,
@@ -153,7 +156,7 @@ export async function transcriptOnDemand(
   return path;
 }
 
-/** Puts the transcript where it belongs, as a whole or not at all. The journal can always make it again. */
+/** Saves the transcript atomically. It can always be rebuilt from the journal. */
 export function saveTranscript(
   state: StateDir,
   outcome: RunOutcome,

@@ -1,4 +1,4 @@
-/** Whether a run's record is whole: sequence, hashes, form, completeness, transcript (ST-10). */
+/** Checks whether a run's record is whole: sequence, hashes, form, completeness, transcript (ST-10). */
 import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync } from 'node:fs';
 import type { Event } from '../../model/event.ts';
@@ -21,9 +21,9 @@ export interface Verified {
   /** Whether the record is whole. */
   ok: boolean;
   events: number;
-  /** Mistakes in the record, in words. */
+  /** Mistakes in the record, as text. */
   faults: string[];
-  /** Null: the record has no end. */
+  /** Null if the record has no end. */
   completeness: Completeness | null;
   /** Lines of the journal that were skipped while the run was read, by reason. */
   journal: Record<string, number>;
@@ -38,7 +38,7 @@ export async function verifyRun(state: StateDir, run: string): Promise<Verified>
   check.end();
   const { report } = entries;
   if (check.faults.length === 0) await checkTranscriptFile(state, run_id, check);
-  // A cause, no fault: which run a damaged line is of is not known, and a line that is missing shows above.
+  // A cause, not a fault: the run of a damaged line is unknown, and a missing line is reported above.
   else if (report.corrupt > 0) check.fault(`${report.corrupt} damaged lines in the journal`);
   if (report.conflicts > 0)
     check.fault(`${report.conflicts} entries with a second, different content`);
@@ -46,7 +46,7 @@ export async function verifyRun(state: StateDir, run: string): Promise<Verified>
   return { run_id, ok: faults.length === 0, events: count, faults, completeness, journal: report };
 }
 
-/** Whether the run's transcript is what its journal makes of it. */
+/** Checks that the run's transcript matches its journal. */
 async function checkTranscriptFile(state: StateDir, run_id: string, check: RecordCheck) {
   using writer = new TranscriptWriter({ tmp: state.tmp });
   const outcome = await writer.pushAll(journalledEvents(state, run_id));
@@ -54,18 +54,18 @@ async function checkTranscriptFile(state: StateDir, run_id: string, check: Recor
   for (const piece of writer.finish(outcome).pieces()) made.update(piece);
   const path = transcriptPath(state, outcome.agent, run_id);
   const found = await digestOf(path);
-  const cure = 'make it again with: tacho runs reindex';
+  const cure = 'rebuild it with: tacho runs reindex';
   const { agent, metadata } = outcome;
-  // That of an import is made when it is first asked for (TR-1).
+  // The transcript of an import is created when it is first requested (TR-1).
   if (importedDigest({ run_id, agent, labels: metadata.labels }) !== null && !isThere(path)) return;
   if (found === null) check.fault(`its transcript is missing; ${cure}`);
   else if (found !== made.digest('hex'))
-    check.fault(`its transcript ${path} is not what the journal says; remove it and ${cure}`);
+    check.fault(`its transcript ${path} does not match the journal; remove it and ${cure}`);
 }
 
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** Null for a file that is not there, or not ours to read. */
+/** Null if the file is missing, or if we may not read it. */
 async function digestOf(path: string): Promise<string | null> {
   const hash = createHash('sha256');
   try {
@@ -116,7 +116,7 @@ class RecordCheck {
       const sha256 = this.#digest.copy().digest('hex');
       if (digest === null) this.fault('the end record has no digest');
       else if (digest.sha256 !== sha256 || digest.events !== this.count - 1)
-        this.fault('the digest of the end record is not that of the events');
+        this.fault('the digest of the end record does not match the events');
     }
   }
 

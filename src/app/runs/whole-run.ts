@@ -1,4 +1,4 @@
-/** Whether the entries of a run are all of it. gc asks before it archives a run, restore before it takes one back. */
+/** Checks whether the entries of a run are complete: gc before it archives a run, restore before it takes one back. */
 import { isRunId } from '../../lib/ids.ts';
 import { CONFLICT } from '../../store/index/catalogue.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
@@ -14,28 +14,28 @@ export class WholeRun {
 
   constructor(run_id: string) {
     this.#run_id = run_id;
-    this.#fault = isRunId(run_id) ? null : 'holds it under a name that is no run id';
+    this.#fault = isRunId(run_id) ? null : 'has it under a name that is not a run id';
   }
 
-  /** Entries come in the order of their numbers, each once; `source` as a sift gives it. */
+  /** Entries in the order of their numbers, each once; `source` as returned by a sift. */
   push({ source, seq, body }: { source: string; seq: number; body: string }): void {
     this.entries += 1;
     this.#fault ??= this.#look(source, seq, body);
   }
 
-  /** What is wrong with it, to follow "the archive" or "the journal"; null: it is whole. */
+  /** The fault, to follow "the archive" or "the journal", or null. */
   fault(): string | null {
-    return this.#fault ?? (this.#ended ? null : 'holds no end of it');
+    return this.#fault ?? (this.#ended ? null : 'has no end of it');
   }
 
   #look(source: string, seq: number, body: string): string | null {
     if (source === CONFLICT + CAPTURE_SOURCE)
-      return seq > this.#last ? `holds a conflict with entry ${seq}, which it lacks` : null;
-    if (source !== CAPTURE_SOURCE) return `holds an entry of the source ${source}, not of a run`;
+      return seq > this.#last ? `has a conflict with entry ${seq}, which it lacks` : null;
+    if (source !== CAPTURE_SOURCE) return `has an entry of the source ${source}, not of a run`;
     if (seq > this.#last + 1) return `lacks entry ${this.#last + 1} of it`;
     this.#last = seq;
     const event = eventIn(body, this.#run_id);
-    if (event === null) return `holds an entry ${seq} that is no event of it`;
+    if (event === null) return `has an entry ${seq} that is not an event of it`;
     this.#ended = event.kind === 'run_finished';
     return null;
   }

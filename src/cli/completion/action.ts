@@ -1,5 +1,6 @@
 /** Answers a completion script. */
 import type { Command } from 'commander';
+import { own } from '../../lib/own.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import type { Io } from '../command.ts';
 import { FILES, FOLDERS, valuesOf } from './values.ts';
@@ -55,7 +56,7 @@ export async function completeCommand(
   { shell: name, words: given }: { shell: string; words: readonly string[] },
   io: Io,
 ): Promise<void> {
-  const shell = SHELLS[name];
+  const shell = own(SHELLS, name);
   if (shell === undefined) return;
   const words = joined(given.length === 0 ? [''] : given, shell.breaks);
   const { words: names, value, begin, before, state_dir } = expectedAt(program, words);

@@ -5,9 +5,9 @@ import { SCRIPTS } from './scripts.ts';
 
 const EXAMPLES = `
 Examples:
-  $ source <(tacho completion bash)                                    in ~/.bashrc
-  $ source <(tacho completion zsh)                                     in ~/.zshrc
-  $ tacho completion fish > ~/.config/fish/completions/tacho.fish      once`;
+  $ source <(tacho completion bash)                                 in ~/.bashrc
+  $ source <(tacho completion zsh)                                  in ~/.zshrc
+  $ tacho completion fish > ~/.config/fish/completions/tacho.fish`;
 
 export function defineCompletion(program: Command, io: Io): void {
   program

@@ -2,6 +2,7 @@
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { findConfig, loadConfig } from '../../app/config/config.ts';
 import { shortRunIds } from '../../lib/ids.ts';
+import { own } from '../../lib/own.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
 import { CANONICAL_TOOLS, EXIT_REASONS } from '../../model/words.ts';
 import { type RecentRun, recentRuns } from '../../store/index/recent-runs.ts';
@@ -95,6 +96,6 @@ const NAMES: Readonly<Record<string, Source>> = {
 
 export function valuesOf({ choices, option, name }: NonNullable<Expected['value']>): Source {
   if (choices !== null) return fixed(choices);
-  const source = (option === null ? undefined : OPTIONS[option]) ?? NAMES[name];
+  const source = own(OPTIONS, option ?? '') ?? own(NAMES, name);
   return source ?? (() => []);
 }

@@ -8,7 +8,8 @@ const EXAMPLES = `
 Exit codes: 0 converted · 1 the file cannot be read, or is not of this agent
 
 Examples:
-  $ claude -p "…" --output-format stream-json --verbose | tacho convert --agent claude
+  $ tacho convert --agent claude output.jsonl
+  $ codex exec --json "…" | tacho convert --agent codex
   $ tacho convert --agent claude --from session --to run-event session.jsonl
   $ tacho convert --agent codex --to atif recording.jsonl > trajectory.json`;
 

@@ -6,7 +6,7 @@ import type { DriftFlags } from './action.ts';
 const EXAMPLES = `
 With several files, --json prints an array with one report per file.
 
-Exit codes: 0 compared · 1 with --fail: something to report; or a file is unreadable
+Exit codes: 0 compared · 1 a file cannot be read, or --fail and a finding
 
 Examples:
   $ tacho drift claude --last --fail

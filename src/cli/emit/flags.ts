@@ -12,14 +12,15 @@ const seconds = numberLike('a number of seconds', (value) => value >= 0);
 const TYPES = [...AGENT_MESSAGE_TYPES, 'error'].join(', ').replace(/(.{1,76})(, |$)/g, '  $1$2\n');
 
 const EXAMPLES = `
-Each line is a JSON object with a type and its data. Missing fields (time, session,
-number, ids) are added. The types, described in docs/reference/live-protocol.md:
+Each line is a JSON object with a type and its data. Missing fields (time,
+session, number, ids) are added. docs/reference/live-protocol.md describes the
+types:
 ${TYPES}
-Secrets are redacted before a message is stored or sent: keys of known formats, values
-of environment variables that look like secrets, and the patterns of tacho.yaml and
---redact. Ctrl-C ends the input; a second Ctrl-C stops at once.
+Secrets are redacted before a message is stored or sent: keys of known formats,
+values of environment variables that look like secrets, and the patterns of
+tacho.yaml and --redact. Ctrl-C ends the input; a second Ctrl-C stops at once.
 
-Exit codes: 0 the collector stored everything · 1 bad lines, or the collector refused
+Exit codes: 0 everything is stored · 1 bad lines, or the collector refused
   2 usage · 75 not delivered yet: the rest is in the outbox and is sent later
 
 Examples:

@@ -7,8 +7,12 @@ import type { Done, Io } from '../command.ts';
 import { timeArgument } from '../run-filter.ts';
 import type { ImportFlags } from './action.ts';
 
+const INDENT = ' '.repeat(12);
+/** Lines of at most 80 columns. */
+const wrapped = (text: string) => text.match(/\S.{0,66}(?=\s|$)/g)?.join(`\n${INDENT}`);
+
 const PLACES = Object.entries(SESSION_PLACES)
-  .map(([agent, where]) => `  ${agent.padEnd(9)} ${where}`)
+  .map(([agent, where]) => `  ${agent.padEnd(9)} ${wrapped(where)}`)
   .join('\n');
 
 const EXAMPLES = `

@@ -6,13 +6,13 @@ import type { ReviewFlags } from './action.ts';
 
 const EXAMPLES = `
 Accept a message when it says what really happened: compare it with the run
-(tacho show SESSION), with the files, or with the terminal of the agent. Reject it when
-something in it is wrong or missing, and say what with a note. The counts are part of
-tacho validate --stored.
+(tacho show SESSION), with the files, or with the terminal of the agent. Reject
+it when something in it is wrong or missing, and say what in a note. The counts
+are part of tacho validate --stored.
 
 Examples:
-  $ tacho review                                       ask about one after the other
-  $ tacho review --list                                list them with their verdicts
+  $ tacho review                                       ask about each message
+  $ tacho review --list                                list them with verdicts
   $ tacho review reject SESSION 17 --note "wrong diff"`;
 
 const seqOf = numberLike('a number from 1 on', (seq) => Number.isSafeInteger(seq) && seq >= 1);

@@ -1,6 +1,7 @@
 /** A run for CI: JUnit XML, annotations and the step summary of GitHub Actions. Pure. */
 import type { AgentRunResult } from '../../app/run/run-agent.ts';
 import { costText, countText, durationText, knownText, plural } from '../../lib/figures.ts';
+import { own } from '../../lib/own.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { CallStatus } from '../../model/words.ts';
 import { type Annotation, markdownText, summaryMarkdown } from '../../projections/github.ts';
@@ -34,10 +35,10 @@ const ENDS: Readonly<Partial<Record<CallStatus, string>>> = {
 };
 
 const badCalls = ({ report }: Reported) =>
-  report.calls.filter(({ status }) => ENDS[status] !== undefined);
+  report.calls.filter(({ status }) => own(ENDS, status) !== undefined);
 
 function endOf({ status, exit_code }: ReportedCall): string {
-  const end = ENDS[status] ?? status;
+  const end = own(ENDS, status) ?? status;
   return exit_code === null || exit_code === 0 ? end : `${end}, exit code ${exit_code}`;
 }
 
@@ -86,7 +87,7 @@ export function annotationsOfRun(reported: Reported): Annotation[] {
   const causes = new Set(caught.flatMap(({ calls }) => calls));
   const calls = badCalls(reported).map((call): Annotation => {
     const level = causes.has(call) ? 'error' : 'warning';
-    return { level, title: `${call.tool} ${ENDS[call.status]}`, message: callLine(call) };
+    return { level, title: `${call.tool} ${own(ENDS, call.status)}`, message: callLine(call) };
   });
   const { grade, gaps } = outcome.completeness;
   const record = grade === 'complete' ? [] : [`the record is ${grade}: ${gaps.join(', ')}`];

@@ -133,8 +133,8 @@ function defineReindex(runs: Command, io: Io, done: Done): void {
 }
 
 const RM_EXAMPLES = `
-On a terminal it shows the runs and asks first. Elsewhere, whole run ids are deleted at
-once; every other name of a run needs --yes.
+On a terminal it shows the runs and asks first. Elsewhere, whole run ids are
+deleted at once; every other name of a run needs --yes.
 
 Examples:
   $ tacho runs rm 01kx3
@@ -143,6 +143,7 @@ Examples:
 function defineRm(runs: Command, io: Io, done: Done): void {
   runs
     .command('rm')
+    .summary('delete runs for good')
     .description(
       'Deletes runs for good: their rows, files and bytes in the journal. Archives, and messages that a collector stored, are kept.',
     )

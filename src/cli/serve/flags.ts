@@ -12,7 +12,7 @@ const seconds = numberLike(
 
 const EXAMPLES = `
 Examples:
-  $ tacho serve                                on a unix socket in the state folder
+  $ tacho serve                                on a socket in the state folder
   $ tacho serve --tcp 127.0.0.1:7070 --json    on a port of this machine
   $ tacho serve --tcp 0.0.0.0:7070 --token-file tokens.json \\
       --tls-cert cert.pem --tls-key key.pem`;

@@ -5,11 +5,11 @@ import type { Done, Io } from '../command.ts';
 import type { TailFlags } from './action.ts';
 
 const EXAMPLES = `
-Each line has the local time, the session and what happened. The session is named by
-the beginning of its id, which tacho show takes too if the run is stored here.
+Each line has the local time, the session and what happened. A session is named
+by the beginning of its id, which tacho show takes too if the run is stored here.
 
 Examples:
-  $ tacho tail                                     every session of the collector here
+  $ tacho tail                                     every session
   $ tacho tail --to tcp://127.0.0.1:7070 --json    the messages, one per line
   $ tacho tail --no-follow --type tool_call_response`;
 

@@ -4,12 +4,12 @@ import type { Done, Io } from '../command.ts';
 import type { TrustFlags } from './action.ts';
 
 const EXAMPLES = `
-Files of a repository can choose programs, send data and widen permissions. They do so
-only after your consent, which holds for the content you saw: a changed file asks again.
-In CI, set TACHO_TRUST=1 or give --trust instead.
+Files of a repository can choose programs, send data and widen permissions. They
+do so only after your consent. It holds for the content you saw: a changed file
+asks again. In CI, set TACHO_TRUST=1 or give --trust instead.
 
 Examples:
-  $ tacho trust                     tacho.yaml, eval files and state folder of this folder
+  $ tacho trust                     everything that belongs to this folder
   $ tacho trust evals/skills.yaml
   $ tacho trust --list
   $ tacho trust --remove`;

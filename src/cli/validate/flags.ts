@@ -4,17 +4,18 @@ import type { Done, Io } from '../command.ts';
 import type { ValidateFlags } from './action.ts';
 
 const EXAMPLES = `
-With several files, --json prints an array with one report per file, each with its path.
+With several files, --json prints an array of reports, each with its path.
 
-Exit codes: 0 passed · 1 a rule failed, nothing could be judged, or a file cannot be read
+Exit codes: 0 passed · 1 a rule failed, nothing could be judged, or a file
+  cannot be read · 2 usage
 
 Examples:
-  $ tacho validate stream.jsonl                          messages of a live session
+  $ tacho validate stream.jsonl                          a live session
   $ tacho validate .tacho/transcripts/demo/*.jsonl       each file, and a total
-  $ tacho validate received.jsonl --against sent.jsonl   also compares the content
+  $ tacho validate received.jsonl --against sent.jsonl   compares the content
   $ tacho run --agent demo --output json "try it" | tacho validate -
   $ tacho validate --stored --junit conformance.xml      everything stored here
-  $ tacho validate --board                               counters of the collector`;
+  $ tacho validate --board                               live counters`;
 
 export function defineValidate(program: Command, io: Io, done: Done): void {
   program
