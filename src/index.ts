@@ -1,8 +1,8 @@
 /**
- * tacho as a library. `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording, `connect`
- * sends sessions of one's own program to a collector, `openStore` reads stored runs, `validate` checks a stream, `grade` grades
- * runs.
- * Contract: an iterated run waits for its reader and loses nothing; a run that nobody iterates is recorded too.
+ * tacho as a library. `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording,
+ * `connect` sends sessions of your own program to a collector, `openStore` reads stored runs, `validate` checks a
+ * stream, `grade` grades runs.
+ * Contract: an iterated run waits for its reader and loses nothing. A run that is not iterated is recorded too.
  */
 
 import { isTrusted } from './app/config/own-state.ts';
@@ -58,23 +58,23 @@ export interface ConfirmOptions {
 
 /** A run, while it happens and after. */
 export interface Run extends AsyncIterable<Event> {
-  /** Id of the run; with `retries`, of the present attempt. */
+  /** Id of the run; with `retries`, of the current attempt. */
   readonly runId: string;
-  /** The record of the run. Rejects only when the run could not be started or recorded. */
+  /** The record of the run. Rejects only if the run could not be started or recorded. */
   readonly outcome: Promise<RunOutcome>;
-  /** The conditions of `failOn` that the run meets, each with the calls that are the cause. Rejects as `outcome` does. */
+  /** The conditions of `failOn` that the run meets, each with the calls that caused it. Rejects like `outcome`. */
   readonly failures: Promise<readonly RunFailure[]>;
-  /** Ends the agent and all processes that it started; the outcome is then `cancelled`. */
+  /** Ends the agent and all processes that it started. The outcome is then `cancelled`. */
   abort(): void;
-  /** Sends a text to the agent, as its user. Needs `acceptInput`, like the next two. */
+  /** Sends a text to the agent, as its user. Requires `acceptInput`, like the next two. */
   say(text: string): InputAnswer;
-  /** Ends what the agent does at the moment. */
+  /** Interrupts the agent's current work. */
   interrupt(reason?: string): InputAnswer;
   /** Answers the agent's question whether a call may run. */
   confirm(answer: ConfirmOptions): InputAnswer;
 }
 
-/** As many events as may wait for the reader. */
+/** The most events that may wait for the reader. */
 const WAITING_MAX = 1_000;
 
 /** A run that waits for its reader. */
@@ -95,7 +95,7 @@ function handle(
     signal?.removeEventListener('abort', abort);
     queue.end(error);
   };
-  // Handled here too: a program that only iterates must not end by an unhandled rejection.
+  // Handled here too: a caller that only iterates must not crash with an unhandled rejection.
   outcome.then(() => ended(), ended);
   failures.catch(() => {});
   return {
@@ -117,8 +117,9 @@ function handle(
 }
 
 /**
- * Runs an agent and returns at once. With `retries`, each attempt is a run with its own id; the events are those of all
- * attempts, the outcome is that of the last one. Throws a TachoError for options that are unknown or of a wrong type.
+ * Runs an agent and returns immediately. With `retries`, each attempt is a run with its own id; the events are those
+ * of all attempts, the outcome is that of the last one. Throws a TachoError for options that are unknown or of a
+ * wrong type.
  */
 export function run(options: RunOptions): Run {
   checkOptions('run', options, RUN_FIELDS);

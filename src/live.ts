@@ -1,4 +1,4 @@
-/** Sends sessions of one's own program to a collector, over the live protocol. */
+/** Sends sessions of your own program to a collector, over the live protocol. */
 import {
   type ConnectOptions,
   type LiveConnection,
@@ -24,5 +24,5 @@ export type { InputReply, Notice } from './live/sender/types.ts';
 export type { LiveData, LiveDataOf, LiveMessage, WireMessage } from './model/live.ts';
 export type { LiveType } from './model/live-words.ts';
 
-/** Opens a connection to a collector; one that is away is retried. Throws a TachoError for options that cannot be used. */
+/** Opens a connection to a collector and retries while it is unavailable. Throws a TachoError for invalid options. */
 export const connect = (options: ConnectOptions): LiveConnection => openConnection(options);

@@ -27,7 +27,7 @@ export function actingOf(trust: true | undefined, io: Io): Consenting {
   };
 }
 
-/** Asks on the terminal itself: the standard streams may be open for other uses. Null where there is none. */
+/** Asks on the terminal itself: the standard streams may be in use. Null if there is no terminal. */
 export function askTerminal(question: string): boolean | null {
   if (!isatty(0) || !isatty(2)) return null;
   let terminal: number;

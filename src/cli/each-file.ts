@@ -1,4 +1,4 @@
-/** Commands that read several files: each is judged by itself, and one that cannot be read does not stop the others. */
+/** Commands that read several files: each is judged separately, and an unreadable one does not stop the others. */
 import { TachoError } from '../lib/errors.ts';
 import { forTerminal } from '../lib/terminal-text.ts';
 import type { Io } from './command.ts';
@@ -8,7 +8,7 @@ export interface FileResult<T> {
   found: T;
 }
 
-/** The files that could be read, and how many could not. A single file that cannot be read is the command's failure. */
+/** The files that could be read, and how many could not. A single unreadable file fails the command. */
 export async function eachFile<T>(
   paths: readonly string[],
   read: (path: string) => Promise<T>,

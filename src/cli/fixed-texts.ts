@@ -1,4 +1,4 @@
-/** Texts that need no work to print: the build writes them to files, and the launcher prints them. */
+/** Texts that need no computation: the build writes them to files, and the launcher prints them. */
 import type { Command } from 'commander';
 import { packageVersion } from '../app/config/paths.ts';
 import type { Io } from './command.ts';

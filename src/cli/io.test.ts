@@ -3,7 +3,7 @@ import { createTextFilter } from './io.ts';
 
 const RED = '\u001b[31mred\u001b[39m';
 
-test('colours pass where they are wanted; elsewhere, and in Actions, they are text like any other', () => {
+test('colours pass if they are enabled; otherwise, and in Actions, they are ordinary text', () => {
   expect(createTextFilter({}, () => true)(RED)).toBe(RED);
   expect(createTextFilter({}, () => false)(RED)).toBe('\\u{1b}[31mred\\u{1b}[39m');
   const actions = createTextFilter({ GITHUB_ACTIONS: 'true' }, () => true);

@@ -9,7 +9,7 @@ import {
 } from '../lib/foreign-text.ts';
 import type { Io, Output } from './command.ts';
 
-/** https://no-color.org, and its opposite, before what the terminal says. */
+/** https://no-color.org and its opposite take precedence over the terminal. */
 function takesColour(env: NodeJS.ProcessEnv, terminal: boolean): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0';
@@ -20,12 +20,12 @@ function takesUnicode(env: NodeJS.ProcessEnv): boolean {
   return /utf-?8/i.test(env.LC_ALL || env.LC_CTYPE || env.LANG || '');
 }
 
-/** COLUMNS, where the output has no width of its own. */
+/** COLUMNS, for an output without its own width. */
 function columnsIn({ COLUMNS = '' }: NodeJS.ProcessEnv): number | null {
   return /^\d{2,4}$/.test(COLUMNS) ? Math.max(20, Number(COLUMNS)) : null;
 }
 
-/** Text for people in pieces, as it may be written to a terminal or to the log of GitHub Actions. */
+/** Text for people in chunks, escaped for a terminal or the log of GitHub Actions. */
 export function createTextFilter(
   env: NodeJS.ProcessEnv,
   colour: () => boolean,
@@ -54,7 +54,7 @@ export function createOutput(fd: number, filter: (piece: string) => string): Out
   };
 }
 
-/** A pipe or a file is known by its kind: opening Node's streams, to ask them, costs a good part of a start. */
+/** A pipe or a file is recognised by its kind: opening Node's streams to ask them takes a good part of a start. */
 function mayBeTerminal(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice();
@@ -63,7 +63,7 @@ function mayBeTerminal(fd: number): boolean {
   }
 }
 
-/** The terminal is looked at only when somebody asks. */
+/** The terminal is inspected only on demand. */
 export function createIo(): Io {
   const { env } = process;
   const io: Io = {

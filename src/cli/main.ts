@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   await io.err.write('');
 }
 
-/** A person at a terminal gets an overview. A script without a command is mistaken, and gets the help. */
+/** A person at a terminal gets an overview. For a script, a missing command is a mistake, and it gets the help. */
 async function withoutCommand(program: Command, io: Io): Promise<void> {
   if (io.out_is_terminal) {
     const { overview } = await import('./overview.ts');
@@ -49,14 +49,14 @@ async function withoutCommand(program: Command, io: Io): Promise<void> {
   process.exitCode = EXIT_USAGE;
 }
 
-/** Null: a fault of tacho itself, which is shown with its stack. */
+/** Null for a fault of tacho itself, which is shown with its stack. */
 function knownError(error: unknown): TachoError | null {
   if (error instanceof TachoError) return error;
   const { syscall, path } = error as NodeJS.ErrnoException;
   return syscall === undefined ? null : fileError(error, path ?? syscall, 'system');
 }
 
-/** An older Node started us through the launcher: when that process is killed, this one must end too. */
+/** An older Node started this process through the launcher: when the launcher is killed, this process must end too. */
 async function followLauncher(env: NodeJS.ProcessEnv): Promise<void> {
   const fd = Number(env.TACHO_LAUNCHER_FD);
   delete env.TACHO_LAUNCHER_FD;

@@ -16,7 +16,7 @@ function printed(): { io: Io; text: () => string } {
 }
 
 for (const output of ['json', 'human'] as const) {
-  test(`an event that cannot be shown as ${output} does not cost the end, and is reported`, async () => {
+  test(`an event that cannot be shown as ${output} does not hide the end, and is reported`, async () => {
     const make = createMaker();
     const { io, text } = printed();
     const sink = createPresenter(io, { output, stream: false, cwd: '/w' });

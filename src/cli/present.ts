@@ -1,4 +1,4 @@
-/** Events → what people or programs see on stdout: run-event records or human text, never both (RE-15). */
+/** Events → output on stdout for people or programs: run-event records or human text, never both (RE-15). */
 
 import type { EventSink } from '../app/run/recorder.ts';
 import type { Event } from '../model/event.ts';
@@ -15,8 +15,8 @@ export interface PresentOptions {
 }
 
 /**
- * An event that cannot be shown is left out, so that the end is shown whatever came before. The first failure is thrown
- * after the end.
+ * An event that cannot be shown is skipped, so that the end is always shown. The first failure is thrown after the
+ * end.
  */
 export function createPresenter(io: Io, { output, stream, cwd }: PresentOptions): EventSink {
   const json = output === 'json';

@@ -36,7 +36,7 @@ const HELP_WIDTH_MAX = 100;
 /** A command and its line in the help, which fits 80 columns. */
 type Listed = Readonly<Record<string, readonly [Define, summary: string]>>;
 
-/** Groups and commands in the order of the help: what people use most comes first. */
+/** Groups and commands in the order of the help: the most used ones first. */
 const GROUPS: Readonly<Record<string, Listed>> = {
   'Record:': {
     run: [defineRun, 'run an agent and record what it does'],
@@ -80,8 +80,8 @@ const COMMANDS = Object.fromEntries(
 );
 
 /**
- * The program with the command that the arguments name, and no other: defining all of them is a good part of a start.
- * With all of them where none is named, as help needs it.
+ * The program with only the command that the arguments name: defining all of them takes a good part of a start. If
+ * none is named, all are defined, as the help needs it.
  */
 export function createProgram(args: readonly string[], io: Io, done: Done): Command {
   const width = () => Math.min(Math.max(io.width, HELP_WIDTH_MIN), HELP_WIDTH_MAX);
@@ -133,7 +133,7 @@ function list(program: Command): void {
   }
 }
 
-/** Sub-commands report mistakes as the program does. */
+/** Sub-commands report mistakes like the program. */
 function inherit(command: Command): void {
   command.exitOverride().showHelpAfterError('(see --help)');
   for (const child of command.commands) inherit(child);

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import { readTime, TIME_LIKE, type TimeSpan } from '../lib/read-time.ts';
 import type { RunQuery } from '../store/index/runs-table.ts';
 
-/** What was given, and what it means. */
+/** The given text with its meaning. */
 type NamedTime = TimeSpan & { text: string };
 type LabelFilter = NonNullable<RunQuery['labels']>[number];
 
@@ -45,10 +45,10 @@ export function withRunFilters(command: Command): Command {
     .option('--agent <id>', 'only runs of this agent')
     .option('--model <name>', 'only runs of models with this text in their names')
     .option('--label <name[=value]>', 'only runs with this label (repeatable)', labelArgument)
-    .option('--status <status>', 'only runs that ended so: ok, failed, or an exit reason');
+    .option('--status <status>', 'only runs with this status: ok, failed, or an exit reason');
 }
 
-/** Throws for an agent or a status that does not exist, whatever the store holds. */
+/** Throws for an unknown agent or status, whatever the store contains. */
 export async function runQuery(flags: RunFilterFlags): Promise<RunQuery> {
   const { agent, status, since, until, label, model } = flags;
   await checkNames(flags);
@@ -64,7 +64,7 @@ export async function runQuery(flags: RunFilterFlags): Promise<RunQuery> {
   };
 }
 
-/** The filters as they were given, for messages; empty: none. */
+/** The filters as they were given, for messages. Empty if there are none. */
 export function filterText(flags: RunFilterFlags): string {
   const labels = flags.label?.map(({ name, value }) =>
     value === null ? name : `${name}=${value}`,
@@ -85,7 +85,7 @@ export function filterText(flags: RunFilterFlags): string {
     .join(' ');
 }
 
-/** Throws for an agent or a status that does not exist. */
+/** Throws for an unknown agent or status. */
 export async function checkNames(flags: Pick<RunFilterFlags, 'agent' | 'status'>): Promise<void> {
   if (flags.agent === undefined && flags.status === undefined) return;
   const { checkNames: check } = await import('../app/runs/query.ts');

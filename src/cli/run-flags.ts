@@ -38,7 +38,7 @@ export function limitFlags(command: Command): Command {
     )
     .option(
       '--retries <n>',
-      'retry at most N times when the model API failed or the agent stopped at once',
+      'retry at most N times when the model API failed or the agent stopped immediately',
       countFrom(0),
     )
     .option(

@@ -1,11 +1,11 @@
-/** Signals while a command works: the command ends in good order instead of at once. */
+/** Handles signals while a command works: the command finishes cleanly instead of ending immediately. */
 
-/** A repeated signal within this time is the same one: a terminal sends it to the launcher and to us at once. */
+/** A repeated signal within this time is the same one: a terminal sends it both to the launcher and to this process. */
 export const SAME_SIGNAL_MS = 300;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Calls `take` for every signal from here on. Returns what gives the signals back to the process. */
+/** Calls `take` for every signal from here on. Returns a function that restores the default handling. */
 export function onSignals(take: (signal: NodeJS.Signals) => void): () => void {
   for (const signal of SIGNALS) process.on(signal, take);
   return () => {
@@ -13,7 +13,7 @@ export function onSignals(take: (signal: NodeJS.Signals) => void): () => void {
   };
 }
 
-/** The same, once for signals that come together. */
+/** The same, once for signals that arrive together. */
 export function catchSignals(take: (signal: NodeJS.Signals) => void): () => void {
   let last = -SAME_SIGNAL_MS;
   return onSignals((signal) => {

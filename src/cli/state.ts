@@ -9,7 +9,7 @@ export const TRUST_FLAG = [
   'for this command, agree to what tacho.yaml, eval files and the state folder ask for (see tacho trust)',
 ] as const;
 
-/** The folder as it is; null where there is none: reading commands do not create it. */
+/** The existing folder, or null: reading commands do not create it. */
 export async function stateIfAny(io: Io): Promise<StateDir | null> {
   const { hasState } = await import('../store/state-dir.ts');
   return hasState(await statePath(io)) ? stateOf(io) : null;
@@ -26,7 +26,7 @@ export async function runsOf(io: Io): Promise<StateDir> {
   return caughtUp(await stateIfAny(io), io);
 }
 
-/** The same for a folder that is open; throws where there is none. */
+/** The same for an open folder. Throws if there is none. */
 export async function caughtUp(state: StateDir | null, io: Io): Promise<StateDir> {
   if (state === null) {
     const say = `no runs in ${await statePath(io)} yet: record one with tacho run, or import sessions with tacho import`;
@@ -37,10 +37,10 @@ export async function caughtUp(state: StateDir | null, io: Io): Promise<StateDir
   return state;
 }
 
-/** Notes go to stderr, so that what is read by programs stays as it is. */
+/** Notes are written to stderr, so that output for programs is unchanged. */
 export const sayTo = (io: Io) => (text: string) => void io.err.write(`${text}\n`);
 
-/** Makes the folder where there is none. */
+/** Creates the folder if it is missing. */
 export async function stateOf({ state_flag: flag, env }: Io): Promise<StateDir> {
   const { openStateDir, resolveStateDir } = await import('../store/state-dir.ts');
   return openStateDir(resolveStateDir({ flag, env }));

@@ -225,7 +225,7 @@ verifies(
     const impatient = await tacho(['runs', 'recover', '--no-wait']);
     expect([impatient.code, impatient.stdout]).toEqual([
       0,
-      `${run}: its agent still runs (process ${agent}); leave out --no-wait to wait for it\n`,
+      `${run}: its agent is still running (process ${agent}); omit --no-wait to wait for it\n`,
     ]);
     expect(isRunning(agent)).toBe(true);
     // An agent that still runs is no attempt that failed, however often a new run meets it.

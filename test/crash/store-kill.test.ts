@@ -78,7 +78,7 @@ const markers = (
 async function allVerify(): Promise<void> {
   for (const run_id of await ids()) {
     const { code, stdout } = await tacho(['runs', 'verify', run_id]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('events hold')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('events are intact')]);
   }
 }
 
@@ -172,7 +172,7 @@ verifies('ST-5', 'what rm cannot free yet is named, and freed by a later gc', as
   writeFileSync(path, [ours, ...lines].join('\n'));
   await tacho(['runs', 'reindex']);
   const { code, stderr } = await tacho(['runs', 'rm', all[0] as string]);
-  expect([code, stderr]).toEqual([0, expect.stringContaining('still holds deleted runs')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('still contains deleted runs')]);
   expect(await ids()).toEqual(all.slice(1));
   expect(markers().size).toBe(2);
   writeFileSync(path, [header, ...lines].join('\n'));
@@ -230,7 +230,7 @@ verifies('ST-5', 'a killed restore shows nothing, and can be repeated', async ()
   expect(await figures()).toEqual(before);
   await allVerify();
   const again = await tacho(['runs', 'restore', archive]);
-  expect([again.code, again.stdout.match(/is there already/g)?.length]).toEqual([0, 3]);
+  expect([again.code, again.stdout.match(/is already in the store/g)?.length]).toEqual([0, 3]);
   expect(await figures()).toEqual(before);
 });
 

@@ -36,7 +36,7 @@ verifies('ST-6', 'runs at the same time are all recorded, each whole and for its
   const ids = runs.map((run) => run.records[0].run_id as string);
   expect((await listed()).sort()).toEqual([...ids].sort());
   for (const [index, id] of ids.entries()) {
-    expect((await tacho(['runs', 'verify', id])).stdout).toContain('events hold');
+    expect((await tacho(['runs', 'verify', id])).stdout).toContain('events are intact');
     const replayed = await tacho(['replay', id, '--output', 'json']);
     expect(replayed.stdout).toBe(runs[index]?.stdout);
   }

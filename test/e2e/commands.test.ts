@@ -121,7 +121,7 @@ test('replay, show and verify take an id, its beginning or "last", and say when 
     expect((await json('runs', 'show', name, '--json')).run_id).toBe(id);
     expect((await tacho(['runs', 'verify', name])).stdout).toMatch(
       new RegExp(
-        `^${id}: \\d+ events hold: sequence, hashes, form\\. Completeness: complete\\.\\n$`,
+        `^${id}: \\d+ events are intact: sequence, hashes, form\\. Completeness: complete\\.\\n$`,
       ),
     );
   }

@@ -272,7 +272,7 @@ describe('llm-grader', () => {
     answers = [{ status: 200, body: '<html>' }];
     expect((await grade(rubric(), RUN, tools)).reason).toMatch(/gave no text: "<html>"$/);
     answers = [{ status: 200, body: openai('x'.repeat(2_000_000)) }];
-    expect((await grade(rubric(), RUN, tools)).reason).toBe('the model answered with too much');
+    expect((await grade(rubric(), RUN, tools)).reason).toBe('the answer of the model is too long');
     for (const one of [slow, gone, moved])
       expect(one).toMatchObject({ verdict: 'fail', broken: true });
   });

@@ -85,7 +85,7 @@ tests:
   const record = await tacho(['eval', 'a.yaml', '--run', 'last', '--trust']);
   expect([record.code, record.stdout]).toEqual([
     1,
-    expect.stringMatching(/fail {2}command \(0\.00\): the folder of the run is gone: /),
+    expect.stringMatching(/fail {2}command \(0\.00\): the folder of the run is missing: /),
   ]);
 });
 

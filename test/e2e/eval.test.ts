@@ -158,7 +158,7 @@ describe('transcripts', () => {
 
   verifies(
     'EV-9',
-    'a line that is no transcript is reported with its field, and the others are graded',
+    'a line that is not a transcript is reported with its field, and the others are graded',
     async () => {
       write('skills.yaml', SKILLS);
       transcripts('a.jsonl', used('greeting-style'));
@@ -168,9 +168,9 @@ describe('transcripts', () => {
       const { code, found, stderr } = await graded('skills.yaml', '--transcript', 'a.jsonl');
       expect({ code, found }).toEqual({ code: 2, found: ['greets 1 pass'] });
       expect(stderr.split('\n')).toEqual([
-        'error: a.jsonl:3: no transcript: messages[0].role must be one of user, assistant, system',
-        'error: a.jsonl:4: no transcript: lacks the field schema_version',
-        expect.stringMatching(/^error: a\.jsonl:5: no JSON: /),
+        'error: a.jsonl:3: not a transcript: messages[0].role must be one of user, assistant, system',
+        'error: a.jsonl:4: not a transcript: lacks the field schema_version',
+        expect.stringMatching(/^error: a\.jsonl:5: not JSON: /),
         '',
       ]);
     },
@@ -498,13 +498,13 @@ better   deploys: fail 0.00, $0.0200, 2.0s → pass 1.00, $0.0200, 2.0s
     write('c.jsonl', 'x\ny\n');
     expect(await place.tacho(['eval', 'compare', 'a.jsonl', 'c.jsonl'])).toMatchObject({
       code: 2,
-      stderr: 'error: c.jsonl:1: no result of an eval\n',
+      stderr: 'error: c.jsonl:1: not a result of an eval\n',
     });
     // An eval that never got to a result gates nothing.
     write('d.jsonl', '');
     expect(
       await place.tacho(['eval', 'compare', 'a.jsonl', 'd.jsonl', '--fail-on-regression']),
-    ).toMatchObject({ code: 2, stderr: 'error: d.jsonl: holds no result of an eval\n' });
+    ).toMatchObject({ code: 2, stderr: 'error: d.jsonl: contains no results of an eval\n' });
   });
 
   verifies('EV-9', 'more workers than a machine has room for are refused', async () => {

@@ -58,7 +58,7 @@ async function playBytes(bytes: Buffer, agent = 'demo'): Promise<Played> {
   const json = await tacho([...run, '--output', 'json', '--events', path, 'please']);
   expect([json.stderr, human.stderr]).toEqual(['', '']);
   expect(json.code).toBe(human.code);
-  expect((await tacho(['runs', 'verify', 'last'])).stdout).toContain('events hold');
+  expect((await tacho(['runs', 'verify', 'last'])).stdout).toContain('events are intact');
   const { gaps } = finished(json).completeness;
   return { json, events: linesOf(readFileSync(path, 'utf8')), gaps };
 }

@@ -170,7 +170,7 @@ verifies(
       expect([back.code, back.stderr]).toEqual([0, '']);
       const [row, ...others] = await runs();
       expect(others).toEqual([]);
-      expect(back.stdout).toContain('is not kept: another run holds its session');
+      expect(back.stdout).toContain('is not kept: another run contains its session');
       if (text !== first) expect(row?.run_id).toBe(late);
       else expect([old, late]).toContain(row?.run_id);
       expect((await place.tacho(['runs', 'verify', row?.run_id])).code).toBe(0);

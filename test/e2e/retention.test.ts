@@ -69,7 +69,7 @@ verifies('ST-5', 'what a policy lets go is archived, deleted, and stays deleted'
   );
   const dry = await tacho(['runs', 'gc', '--dry-run']);
   expect(dry.stdout).toMatch(
-    new RegExp(`^${old}  demo .*few: max_runs \\(archived\\)\n1 run, .* would go\n$`),
+    new RegExp(`^${old}  demo .*few: max_runs \\(archived\\)\n1 run, .* would be removed\n$`),
   );
   expect(await listed()).toEqual([young, failed, old]);
 

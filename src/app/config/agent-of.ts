@@ -1,4 +1,4 @@
-/** Looks up an agent by its id, or throws with the list of those that are known. */
+/** Looks up an agent by its id, or throws with the list of known agents. */
 import { AGENT_IDS, findAgent } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { Agent } from '../../model/agent.ts';

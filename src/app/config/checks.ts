@@ -1,19 +1,19 @@
-/** Values of `tacho.yaml` that flags take too. */
+/** Values of `tacho.yaml` that are also flags. */
 import { own } from '../../lib/own.ts';
 import { FAIL_ON, type FailOn } from '../../model/words.ts';
 
-/** Of a value that is a word of its own on the agent's command line; null: nothing is wrong. */
+/** Checks a value that becomes a separate argument of the agent. Null if it is fine. */
 export const likeFlag = (value: string | null): string | null =>
   value?.startsWith('-') ? 'must not begin with "-": the agent would take it for a flag' : null;
 
 export const isFailOn = (word: string): word is FailOn =>
   (FAIL_ON as readonly string[]).includes(word);
 
-/** A number with a unit, in a text. */
+/** A number with a unit, as text. */
 export interface Measure {
-  /** Describes a valid value, for messages. */
+  /** The expected form, for messages. */
   like: string;
-  /** Null: it is none. */
+  /** Null if the value has another form. */
   parse(value: unknown): number | null;
 }
 

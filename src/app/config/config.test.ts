@@ -16,7 +16,7 @@ async function mistakesIn(text: string): Promise<string[]> {
   return (error?.message ?? '').replaceAll(path, 'tacho.yaml').split('\n');
 }
 
-test('all mistakes of a tacho.yaml are reported at once, with line, column and field', async () => {
+test('all mistakes of a tacho.yaml are reported together, with line, column and field', async () => {
   const text = `default_target: none
 targets:
   a:

@@ -34,7 +34,7 @@ export interface Target extends TargetLog, Pick<Values<typeof TARGET>, TargetFie
 
 export interface Config {
   path: string;
-  /** Of the file's bytes. */
+  /** Hash of the file's bytes. */
   sha256: string;
   default_target: string | null;
   targets: Record<string, Target>;
@@ -42,7 +42,7 @@ export interface Config {
   retention: RetentionPolicy[];
 }
 
-/** Each pattern that cannot be used, also together with those before it, is a mistake. */
+/** Each pattern that cannot be used, alone or together with those before it, is a mistake. */
 export const patterns: Read<string[]> = (value, place) => {
   const good: string[] = [];
   const pattern: Read = (item, here) => {
@@ -120,7 +120,7 @@ const LIMIT_FIELDS = {
   same_calls: 'loop_guard',
 } as const satisfies Record<keyof RunLimits, keyof typeof TARGET>;
 
-/** Paths are those of the file's folder: the folder that the agent works in may be foreign, and chooses no program. */
+/** Paths are relative to the file's folder: the agent's working folder may be foreign and must not choose a program. */
 function targetIn(folder: string, agents: readonly string[]): Read<Target> {
   const fields = { agent: is.required(agentIn(agents)), ...TARGET };
   const placed = ([program = '', ...rest]: string[]) => [
@@ -147,7 +147,7 @@ function targetIn(folder: string, agents: readonly string[]): Read<Target> {
   };
 }
 
-/** One that is there and cannot be read, such as a link to nowhere, is a mistake of the configuration. */
+/** An existing but unreadable file, such as a dangling link, is a mistake of the configuration. */
 function readConfig(path: string): TextFile {
   try {
     return readTextFile(path, { bytes_max: LIMITS.config_bytes_max, stage: 'config' });
@@ -158,7 +158,7 @@ function readConfig(path: string): TextFile {
 
 export async function loadConfig(path: string, agents: readonly string[]): Promise<Config> {
   const { text: source, bytes, stat } = readConfig(path);
-  // A message about a mistake would quote it.
+  // A message about a mistake would quote the file.
   if (outsideProject(path)(path)) throw linked(path);
   const why = writableByOthers(stat);
   if (why !== null) throw notRead(path, why);

@@ -1,6 +1,7 @@
 /**
- * Consent to what files of a repository make tacho do. A file asks by its content; the user agrees on a terminal, by
- * `tacho trust`, or with `--trust` for one command. Consent covers the content that was shown: a changed file asks again.
+ * Consent to the effects of files in a repository. A file asks with its content; the user agrees on a terminal, with
+ * `tacho trust`, or with `--trust` for one command. Consent covers the content that was shown: a changed file asks
+ * again.
  */
 import { dirname } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
@@ -16,16 +17,16 @@ import { openRedactor, passingHash } from './redaction.ts';
 export interface Asking {
   /** Absolute, without symbolic links. */
   path: string;
-  /** Hash of all that its effects depend on. */
+  /** Hash of everything that its effects depend on. */
   sha256: string;
   /** Everything the file asks for. */
   effects: string[];
-  /** The part that this command uses; default: everything. */
+  /** The effects that this command uses. Default: all. */
   used?: string[];
 }
 
 export interface Consenting extends Acting {
-  /** Null: there is nobody to ask. */
+  /** Null if no one can be asked. */
   ask(question: string): boolean | null;
 }
 
@@ -40,21 +41,24 @@ const lines = ({ effects }: Asking) => [
     : []),
 ];
 
-/** A harmless beginning must not hide that there is more. */
+/** A harmless beginning must not hide the rest. */
 export function shown(effect: string): string {
   const text = oneLine(effect, EFFECT_CHARS_MAX);
   const more = oneLine(effect, Number.POSITIVE_INFINITY).length - text.length;
   return more > 0 ? `${text} (${more} more characters: read the file before you agree)` : text;
 }
 
-/** False where the user's own state cannot be written. */
+/** False if the user's own state cannot be written. */
 export function rememberConsent(asking: Asking): boolean {
   return remember({ ...fact(asking), notes: lines(asking) });
 }
 
 const hasConsent = (asking: Asking): boolean => isKnown(fact(asking));
 
-/** Returns when the user agrees, and says what the file does; else throws a TachoError that says how to agree. */
+/**
+ * Returns if the user agrees, and reports the file's effects. Otherwise throws a TachoError that explains how to
+ * agree.
+ */
 export function needConsent(asking: Asking, consenting: Consenting): void {
   const { path, effects, used = effects } = asking;
   if (used.length === 0) return;
@@ -78,18 +82,18 @@ function askFor(asking: Asking, consenting: Consenting): void {
   });
 }
 
-/** Words of a command as one would type them, more or less. */
+/** Arguments of a command, roughly as they would be typed. */
 export const words = (list: readonly string[]) =>
   list.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');
 
-/** The effects of a table that apply. */
+/** The applicable parts of a table of effects. */
 function parts<T>(table: Readonly<Record<string, (of: T) => string | false>>, of: T): string {
   const all = Object.values(table).map((effect) => effect(of));
   return all.filter((effect) => effect !== false).join(', ');
 }
 
 /**
- * Fields of a target that need consent. Those that are not here choose no program, reach no file and widen no right:
+ * Fields of a target that need consent. The others choose no program, reach no file and extend no permission:
  * timeout, max_cost, max_tokens, max_tool_calls, max_steps, loop_guard, fail_on, retries, stream_log.
  */
 const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | false } = {
@@ -112,7 +116,7 @@ const TARGET_EFFECTS: { [F in keyof Target]?: (target: Target) => string | false
 export const targetEffects = (name: string, target: Target) =>
   `target ${words([name])}: ${parts(TARGET_EFFECTS, target)}`;
 
-/** `redact` needs no consent: it only takes away. The effects that are used come first: of many, the rest is not shown. */
+/** `redact` needs no consent: it only removes. Used effects come first: if there are many, the rest is not shown. */
 export function configAsking(config: Config, used?: string[]): Asking {
   const { path, sha256, targets } = config;
   const all = Object.entries(targets).map(([name, target]) => targetEffects(name, target));
@@ -125,14 +129,14 @@ export function configAsking(config: Config, used?: string[]): Asking {
   };
 }
 
-/** No white space, and nothing that a shell acts on. */
+/** No white space, and no characters that are special to a shell. */
 const SECRET_CHARS = /[\w.~+/=:@-]+/g;
 const HIDDEN = '(parts are hidden: read the file before you agree)';
 
 /**
- * Effects are printed and stored, and an argument may be a secret. The file writes the text and must not hide a command in
- * it: its own patterns do not count, and a known shape is looked for in one word at a time. Values of the user's
- * environment are replaced wherever they are.
+ * Effects are printed and stored, and an argument may be a secret. The file controls the text and must not hide a
+ * command in it: its own patterns are ignored, and known shapes are matched within single words. Values of the user's
+ * environment are replaced everywhere.
  */
 export function withoutSecrets(effects: string[]): string[] {
   if (effects.length === 0) return effects;

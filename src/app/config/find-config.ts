@@ -1,4 +1,6 @@
-/** Where the `tacho.yaml` of a folder is: never above the repository or the home folder, never from other users' hands. */
+/**
+ * Finds the `tacho.yaml` of a folder: never above the repository or the home folder, never one that others can write.
+ */
 import { existsSync, lstatSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
@@ -6,13 +8,13 @@ import { homeFolder } from '../../lib/home.ts';
 
 const NAME = 'tacho.yaml';
 
-/** Why somebody else could have written it; null: only this user and the system administrator could. */
+/** Why another user could have written it. Null if only this user and the administrator could. */
 export function writableByOthers({ uid, gid, mode }: Stats): string | null {
   if (process.getuid === undefined) return null;
   const own = process.getuid();
   if (uid !== own && uid !== 0) return `belongs to another user (uid ${uid})`;
   if ((mode & 0o002) !== 0) return 'can be written by every user';
-  // A group of the user's own, by the usual numbering: the umask of many systems lets it write.
+  // By common convention a group that only contains the user: the umask of many systems lets it write.
   const private_group = own !== 0 && gid === own;
   return (mode & 0o020) !== 0 && !private_group ? `can be written by group ${gid}` : null;
 }
@@ -30,9 +32,9 @@ export const linked = (path: string) =>
   );
 
 /**
- * The nearest `tacho.yaml` from `cwd` upwards; null when there is none. The search ends at the top of the repository, at the
- * home folder, and at a folder that others can write. A file there is refused in `cwd` itself; above it, `say` gets
- * a warning that it is ignored.
+ * The nearest `tacho.yaml` from `cwd` upwards, or null. The search ends at the top of the repository, at the home
+ * folder, and at a folder that others can write. A file there is refused in `cwd` itself; above it, `say` reports
+ * that it is ignored.
  */
 export function findConfig(cwd: string, say: (text: string) => void = () => {}): string | null {
   const work = realpathSync(cwd);

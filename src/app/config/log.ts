@@ -16,7 +16,7 @@ export const LOG_FIELDS = {
 
 export interface TargetLog {
   stream_log: StreamLog | undefined;
-  /** Warnings about the target, before it is used. */
+  /** Shown before the target is used. */
   warnings: string[];
 }
 

@@ -1,4 +1,7 @@
-/** Whether tacho may act on the content of a state folder: only in the user's own, and only towards places the user named. */
+/**
+ * Whether tacho may act on the contents of a state folder: only in the user's own, and only towards destinations the
+ * user named.
+ */
 import { existsSync, realpathSync } from 'node:fs';
 import type { OutboxTarget } from '../../store/outbox/lines.ts';
 import { isOwnState } from '../../store/state-mark.ts';
@@ -15,11 +18,11 @@ export const isTrusted = (flag: boolean | undefined, env: NodeJS.ProcessEnv) =>
 
 export const NOT_RECOVERED = 'the unfinished runs in it are not recovered';
 
-/** `what`: what is left undone in such a folder. */
+/** `what`: the work that is not done in such a folder. */
 export const foreignState = (state_dir: string, what: string) =>
-  `${state_dir} was not made by this user's tacho: ${what}; look into it, then run: tacho trust ${state_dir}`;
+  `${state_dir} was not made by this user's tacho: ${what}; check its contents, then run: tacho trust ${state_dir}`;
 
-/** Says what is left undone where the folder is not the user's own. */
+/** Reports the work that is not done if the folder is not the user's own. */
 export function mayAct(state_dir: string, what: string, { trust, say }: Acting): boolean {
   if (trust || isOwnState(state_dir)) return true;
   say(`warning: ${foreignState(state_dir, what)}`);
@@ -32,7 +35,7 @@ const targetFact = (state_dir: string, { url, token_file, ca }: OutboxTarget) =>
   key: hashOf(JSON.stringify([url, token_file, ca])),
 });
 
-/** The user named this destination, by flags or through the library: what is left of it may be sent there later. */
+/** The user named this destination, by flags or through the library: undelivered messages may be sent there later. */
 export function rememberTarget(state_dir: string, target: OutboxTarget): void {
   if (!existsSync(state_dir)) return;
   const { url, token_file, ca } = target;

@@ -1,4 +1,4 @@
-/** Paths of tacho's own files: beside the bundle, or in the sources when they are run as they are. */
+/** Paths of tacho's own files: beside the bundle, or in the sources if they are run directly. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,25 +17,25 @@ export function packageRoot(): string {
   return folder;
 }
 
-/** Read when it is asked for; `unknown` in a bundle of somebody else, which is not below tacho's own package. */
+/** Read on demand. `unknown` in someone else's bundle, which is not inside tacho's package. */
 export function packageVersion(): string {
   const path = join(packageRoot(), 'package.json');
   const { name, version } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
   return name === 'tacho' ? version : 'unknown';
 }
 
-/** Throws for a file of the package that is not there: tacho's code was bundled without it. */
+/** Throws if a file of the package is missing: tacho's code was bundled without it. */
 export function needPackageFile(path: string): string {
   if (existsSync(path)) return path;
-  const text = `${path} is missing: a program that is bundled has to keep tacho external (esbuild: --external:tacho)`;
+  const text = `${path} is missing: a bundled program must keep tacho external (esbuild: --external:tacho)`;
   throw new TachoError('not_found', text, { stage: 'package' });
 }
 
-/** A schema as it is published. */
+/** A published schema. */
 export const schemaOf = (name: string): JsonSchema =>
   JSON.parse(readFileSync(needPackageFile(join(packageRoot(), 'schema', `${name}.json`)), 'utf8'));
 
-/** The program that tacho itself brings for an agent, where it does. */
+/** The program that tacho itself includes for an agent. */
 export function programEntry(agent: string): string {
   const bundled = join(packageRoot(), 'dist', `${agent}-agent.js`);
   if (here.includes(`${join(packageRoot(), 'dist')}`) || existsSync(bundled)) return bundled;
@@ -43,8 +43,8 @@ export function programEntry(agent: string): string {
 }
 
 /**
- * Where work without a state folder of its own holds what is too large for memory: the state folder that is there, or
- * else the user's cache. Nothing is made here.
+ * Folder for temporary data that is too large for memory, for work without its own state folder: the existing state
+ * folder, otherwise the user's cache. Creates nothing.
  */
 export function tmpFolder(env: NodeJS.ProcessEnv = process.env): string {
   const state = stateDirAt(resolveStateDir({ env }));

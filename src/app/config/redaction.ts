@@ -1,6 +1,7 @@
 /**
- * The redactor of every command: the secrets of an environment, known shapes, and patterns of `tacho.yaml` and of flags.
- * Contract: whatever stores, prints or sends a conversation gets its redactor here, so that all of them find the same.
+ * The redactor of every command: the secrets of an environment, known shapes, and patterns of `tacho.yaml` and of
+ * flags. Contract: everything that stores, prints or sends a conversation gets its redactor here, so that all find
+ * the same secrets.
  */
 import { existsSync } from 'node:fs';
 import { AGENT_IDS } from '../../agents/registry.ts';
@@ -14,12 +15,12 @@ import { findConfig } from './find-config.ts';
 interface RedactionOptions {
   /** The environment that the conversation may show. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Patterns, beyond the known shapes. */
+  /** Patterns in addition to the known shapes. */
   redact: readonly string[];
-  /** Variables that one agent or several keep secrets in. */
+  /** Agents with variables that contain secrets. */
   agents?: readonly Pick<Agent, 'secret_env'>[];
   hash: SecretHash;
-  /** It is given byte text (lib/byte-text). */
+  /** Whether it is given byte text (lib/byte-text). */
   byte_text?: boolean;
 }
 
@@ -29,8 +30,8 @@ export function openRedactor({ agents = [], redact, ...options }: RedactionOptio
 }
 
 /**
- * For commands that print or send and store nothing: marks are those of the state folder where it has a key. Without one
- * they are made up for this command, since a hash without a key could be tried against guesses.
+ * For commands that print or send and store nothing: uses the key of the state folder if it has one. Otherwise a
+ * random key for this command, because guesses could be tried against a hash without a key.
  */
 export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): SecretHash {
   const path = resolveStateDir({ flag, env });
@@ -40,7 +41,7 @@ export function passingHash(flag: string | undefined, env: NodeJS.ProcessEnv): S
 
 interface Passing extends Pick<RedactionOptions, 'agents'> {
   state_dir?: string | undefined;
-  /** Patterns beyond those of `tacho.yaml`. */
+  /** Patterns in addition to those of `tacho.yaml`. */
   redact?: readonly string[] | undefined;
 }
 
@@ -54,8 +55,8 @@ export async function passingRedactor(
 }
 
 /**
- * A message about a failure: it may name files and quote texts of others. Settings that cannot be read must not hide it. A
- * request for consent is without secrets already, and the patterns of the file that asks must not hide a part of it.
+ * Redacts a message about a failure, which may name files and quote foreign texts. Unreadable settings must not hide
+ * it. A request for consent contains no secrets, and the patterns of the file that asks must not hide a part of it.
  */
 export async function redactedMessage(
   { message, code }: { message: string; code?: string },
@@ -66,7 +67,7 @@ export async function redactedMessage(
   return (await passingRedactor(env).catch(fallback)).text(message);
 }
 
-/** The patterns that count in a folder: those of its `tacho.yaml`, then those given here. */
+/** The patterns that apply in a folder: those of its `tacho.yaml`, then the given ones. */
 export async function patternsIn(cwd: string, given: readonly string[] = []): Promise<string[]> {
   const path = findConfig(cwd);
   if (path === null) return [...given];

@@ -1,4 +1,4 @@
-/** Retention policies of `tacho.yaml`, and of flags. */
+/** Retention policies from `tacho.yaml` and from flags. */
 
 import * as is from '../../lib/schema/read.ts';
 import { type Fields, type Read, readMap, type Values } from '../../lib/schema/read.ts';
@@ -27,7 +27,7 @@ const FIELDS = {
   archive: is.flag,
 } satisfies Fields;
 
-/** Null: nothing would ever go by it. */
+/** Null if it would never remove anything. */
 export function policyOf(
   fields: Partial<Values<typeof FIELDS>>,
   name: string,

@@ -1,4 +1,4 @@
-/** One question to a model, at any endpoint that speaks one of the two usual forms. */
+/** One question to a model, at any endpoint with one of the two common APIs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelRequest, Tools } from '../../evals/types.ts';
 import { APP_LIMITS } from '../limits.ts';
@@ -9,7 +9,7 @@ interface Api {
   path(base: string): string;
   headers(key: string | null): Record<string, string>;
   body(request: ModelRequest): unknown;
-  /** The text of an answer; undefined when it has none. */
+  /** The text of an answer. Undefined if it has none. */
   text(answer: unknown): unknown;
 }
 
@@ -56,7 +56,7 @@ const APIS: Readonly<Record<ModelRequest['api'], Api>> = {
   },
 };
 
-/** Where a judging model is asked, and the variable with its key. */
+/** The endpoint of a judging model, and the variable with its key. */
 export function destinationOf({ api, base_url, api_key_env }: Destination) {
   const { base_url: own_url, key_env } = APIS[api];
   return {
@@ -75,7 +75,7 @@ const originOf = (url: string) => URL.parse(url)?.origin ?? url;
 interface Attempt {
   text: string;
   failure: string | null;
-  /** Milliseconds to wait before another try; null: none helps. */
+  /** Milliseconds to wait before another attempt. Null if none would help. */
   again_ms: number | null;
 }
 
@@ -102,12 +102,12 @@ async function attempt(api: Api, request: ModelRequest, key: string | null): Pro
     method: 'POST',
     headers: { 'content-type': 'application/json', ...api.headers(key) },
     body: JSON.stringify(api.body(request)),
-    // Elsewhere the key is not for.
+    // The key must not be sent elsewhere.
     redirect: 'error',
     signal: AbortSignal.timeout(request.timeout_ms),
   });
   const body = await bodyOf(response);
-  if (body === null) return failed('the model answered with too much', null);
+  if (body === null) return failed('the answer of the model is too long', null);
   if (!response.ok) {
     const wait = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000;
     const again = response.status === 429 || response.status >= 500;

@@ -1,4 +1,4 @@
-/** Effects of an eval file: programs that it starts, places that it sends to, files that it reads. */
+/** Effects of an eval file: programs that it starts, destinations that it sends to, files that it reads. */
 import type { Assertion, EvalFile, ModelRequest, Options } from '../../evals/types.ts';
 import { own } from '../../lib/own.ts';
 import { words } from '../config/consent.ts';
@@ -6,14 +6,14 @@ import { outsideEvalProject, realPath } from '../config/project.ts';
 import { destinationOf } from './ask-model.ts';
 
 interface EvalContext {
-  /** Of the eval file, without symbolic links. */
+  /** Path of the eval file, without symbolic links. */
   path: string;
   /** Every file that was read for it. */
   read: readonly string[];
   env: NodeJS.ProcessEnv;
 }
 
-/** `file`: null where it has mistakes, so that only reading counts. No effects: the file needs no consent. */
+/** `file`: null if it has mistakes, so that only reading counts. Without effects, the file needs no consent. */
 export function evalEffects(file: EvalFile | null, context: EvalContext) {
   const outside = outsideEvalProject(context.path);
   const tests = file?.tests ?? [];
@@ -34,7 +34,7 @@ export function evalEffects(file: EvalFile | null, context: EvalContext) {
     .filter(outside);
   return {
     effects: [...new Set(effects.filter((effect) => effect !== null))],
-    /** Where the folders of the effects are, links followed, as far as they are outside of the file's project. */
+    /** The folders of the effects outside the file's project, with links resolved. */
     folders: [...new Set([...copied, ...worked_in])],
   };
 }
@@ -48,7 +48,7 @@ function assertionEffect({ type, options }: Assertion, env: NodeJS.ProcessEnv): 
   return own(GRADER_EFFECTS, type)?.(options, env) ?? null;
 }
 
-/** Grader → the effect that the user must agree to; null: none. Graders that are not here only compare. */
+/** Grader → the effect that the user must agree to, or null. Graders that are not listed only compare. */
 const GRADER_EFFECTS: Readonly<
   Record<string, (options: Options, env: NodeJS.ProcessEnv) => string | null>
 > = {

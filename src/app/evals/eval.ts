@@ -1,4 +1,4 @@
-/** An eval from start to end: gradings at a time, each result passed on as soon as it is known. */
+/** An eval from start to end: parallel gradings, each result passed on as soon as it is known. */
 import { totalTokens } from '../../evals/graders/metrics.ts';
 import { type EvalReport, type EvalRow, RESULT_SCHEMA, reportOf } from '../../evals/results.ts';
 import { gradeTest, type TestGrade } from '../../evals/score.ts';
@@ -15,7 +15,7 @@ interface EvalRequest {
   files: readonly EvalFile[];
   graded: Graded;
   tools: Tools;
-  /** Over what the files say; null: as they say. */
+  /** Overrides the files. Null: as in the files. */
   threshold: number | null;
   repeat: number | null;
   workers: number;
@@ -23,13 +23,13 @@ interface EvalRequest {
   signal: AbortSignal;
   /** Rows of an interrupted eval. */
   before: readonly EvalRow[];
-  /** A row as it may be kept and shown. */
+  /** A row as it may be stored and shown. */
   redacted(row: EvalRow): EvalRow;
   onStart?(name: string): void;
   onRow(row: EvalRow, name: string): void;
   /** Receives lines that cannot be read, or that belong to no test. */
   onProblem: OnProblem;
-  /** Problems of the live sessions of its runs. */
+  /** Receives problems of the live sessions of its runs. */
   onLive(text: string): void;
 }
 
@@ -81,7 +81,7 @@ function rowOf(job: Job, key: string, { transcript, run_id, grade, error }: Outc
   };
 }
 
-/** The result of a job; null: it was cancelled, as if it had never started. */
+/** The result of a job. Null if it was cancelled, as if it had never started. */
 async function outcomeOf(job: Job, request: EvalRequest): Promise<Outcome | null> {
   if (job.run !== null) return runOutcome(job.test, job.run, request);
   const { transcript, changes } = job.subject as Subject;
@@ -129,7 +129,7 @@ function unmet(files: readonly EvalFile[], rows: readonly EvalRow[]): EvalRow[] 
 export interface EvalResult {
   report: EvalReport;
   rows: EvalRow[];
-  /** Tests left out because one had failed, or a signal came. */
+  /** Tests skipped because one had failed, or because of a signal. */
   stopped: boolean;
 }
 

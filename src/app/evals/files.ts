@@ -1,4 +1,4 @@
-/** Eval files and what they name, from disk. */
+/** Eval files and the files they name, from disk. */
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 import { parseEvalFile } from '../../evals/files/eval-file.ts';
@@ -14,14 +14,14 @@ import { toolNames } from './tool-names.ts';
 
 const usage = (say: string) => new TachoError('usage', say, { stage: 'eval' });
 
-/** A file that is named on the command line must be there. */
+/** A file that is named on the command line must exist. */
 export function checkInput(path: string): void {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw usage(`${path}: there is no such file`);
   if (stat.isDirectory()) throw usage(`${path}: is a folder, not a file`);
 }
 
-/** The sources of an eval file: its own text and that of every file it names. */
+/** The sources of an eval file: its own text and those of the files it names. */
 class EvalSources implements Files {
   readonly read = new Map<string, string>();
 
@@ -31,7 +31,7 @@ class EvalSources implements Files {
     return file.text;
   }
 
-  /** A text that a program passes in; `path` only says where the names in it start from. */
+  /** A text passed in by a program. Relative names in it are resolved from `path`. */
   given(path: string, text: string): string {
     this.read.set(path, hashOf(text));
     return text;
@@ -51,7 +51,7 @@ class EvalSources implements Files {
     return resolve(dirname(from), name ?? '.');
   }
 
-  /** Of the texts, and of where the folders are. */
+  /** Hash of the texts, and of the locations of the folders. */
   hash(folders: readonly string[]): string {
     const places = folders.map((path) => [path, 'folder']);
     return hashOf(JSON.stringify([...this.read, ...places].sort()));
@@ -80,7 +80,9 @@ export interface LoadedEval {
   asking: Asking;
 }
 
-/** `agree`: throws where the user does not agree. A message about a mistake may quote files that nobody agreed to read. */
+/**
+ * `agree`: throws if the user does not agree. A message about a mistake may quote files without consent to read them.
+ */
 export async function loadEvalFile(
   path: string,
   env: NodeJS.ProcessEnv,
@@ -96,7 +98,7 @@ export async function loadEvalFile(
   );
 }
 
-/** The same for the text of an eval file. Names in it start from the current folder. */
+/** The same for the text of an eval file. Names in it are relative to the current folder. */
 export async function loadEvalText(
   text: string,
   env: NodeJS.ProcessEnv,

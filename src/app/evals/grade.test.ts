@@ -25,7 +25,7 @@ test('a threshold applies to every test', async () => {
   expect([await verdict(0.5), await verdict(0.6)]).toEqual([1, 0]);
 });
 
-test('what belongs to no test is a problem, and each: true grades it by every test', async () => {
+test('a transcript that belongs to no test is a problem, and each: true grades it by every test', async () => {
   const text = `assertions: [{ type: contains, value: Done }]\ntests: [{ id: a }, { id: b }]`;
   const transcripts = [transcript()];
   const { report, problems } = await gradeTranscripts({ text, transcripts });

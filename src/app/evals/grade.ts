@@ -20,17 +20,17 @@ export interface GradeOptions {
   text?: string;
   /** Give either these or `runs`. */
   transcripts?: readonly Transcript[];
-  /** Recorded runs: ids, beginnings of ids, or `last`. */
+  /** Recorded runs: ids, prefixes of ids, or `last`. */
   runs?: readonly string[];
-  /** Score from which a test passes; default: as the file says, else 0.8. */
+  /** Score from which a test passes. Default: as in the file, otherwise 0.8. */
   threshold?: number;
-  /** Grade each transcript by every test; default: by the test with the id that is its `test_id`. */
+  /** Grade each transcript by every test. Default: by the test that its `test_id` names. */
   each?: boolean;
-  /** Where `runs` are stored; default: as for the command line. */
+  /** State folder of `runs`. Default: as for the command line. */
   stateDir?: string;
-  /** Agree to what the eval file asks for: commands, endpoints, files outside of its project. */
+  /** Agree to the effects of the eval file: commands, endpoints, files outside its project. */
   trust?: boolean;
-  /** Gradings at a time; default: 4. */
+  /** Parallel gradings. Default: 4. */
   workers?: number;
   /** Stops the grading when it is aborted. */
   signal?: AbortSignal;
@@ -47,7 +47,9 @@ const WORKERS = 4;
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'eval' });
 
-/** Rejects with a TachoError for mistakes in the eval file, each with its line and column, and where consent is missing. */
+/**
+ * Rejects with a TachoError for mistakes in the eval file, each with its line and column, and if consent is missing.
+ */
 export async function gradeTranscripts(options: GradeOptions): Promise<GradeResult> {
   const { env } = process;
   const file = await load(options);
@@ -99,7 +101,7 @@ async function* subjectsOf(options: GradeOptions, problem: OnProblem): AsyncGene
   if ((transcripts === undefined) === (runs === undefined))
     throw usage('give either transcripts or runs');
   for (const [i, transcript] of (transcripts ?? []).entries()) {
-    if (!checkTranscript(transcript)) throw usage(`transcripts[${i}] is no transcript`);
+    if (!checkTranscript(transcript)) throw usage(`transcripts[${i}] is not a transcript`);
     yield { transcript, path: 'transcripts', line: i + 1, changes: null };
   }
   if (runs === undefined) return;

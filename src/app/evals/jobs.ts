@@ -22,7 +22,7 @@ export interface Job {
 export const nameOf = ({ test, repeat, subject }: Job) =>
   `${test.id}${test.repeat.count > 1 && subject === null ? ` #${repeat}` : ''}`;
 
-/** A line belongs to the test it was made for; with one test, or when asked, every test grades it. */
+/** A line belongs to the test it was made for. With one test, or on request, every test grades it. */
 export async function* jobsOfSubjects(
   files: readonly EvalFile[],
   graded: Extract<Graded, { kind: 'transcripts' }>,
@@ -66,7 +66,7 @@ export async function* jobsOfRuns(
   }
 }
 
-/** The line is not what a test is. */
+/** The line number is not part of a test's definition. */
 const definitions = new WeakMap<EvalTest, string>();
 
 function definitionOf(test: EvalTest): string {

@@ -5,7 +5,7 @@ import type { Redactor } from '../../redact/gate.ts';
 import type { Subject } from './subjects.ts';
 import type { OpenTools } from './tools.ts';
 
-/** The reason of a failure. */
+/** Length of the reason of a failure. */
 const FAILURE_BYTES_MAX = 500;
 
 export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
@@ -32,7 +32,9 @@ export function redactedTools(tools: OpenTools, redactor: Redactor): OpenTools {
   };
 }
 
-/** The fields that name a row come without secrets. The rest is redacted where it is used; the id of a test must be found. */
+/**
+ * Redacts the fields that identify a row. The rest is redacted where it is used; the id of a test must stay findable.
+ */
 export async function* redactedSubjects(
   subjects: AsyncIterable<Subject>,
   redactor: Redactor,
@@ -48,7 +50,7 @@ export async function* redactedSubjects(
   }
 }
 
-/** Verdicts and figures stay as they are, and so do the fields that name the row. */
+/** Verdicts, figures and the fields that identify the row stay unchanged. */
 export function redactedRow(row: EvalRow, redactor: Redactor): EvalRow {
   const assertions = row.assertions.map((result) => redactedResult(result, redactor));
   return { ...row, assertions, error: row.error === null ? null : redactor.text(row.error) };

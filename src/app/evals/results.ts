@@ -18,14 +18,14 @@ const isRow = (value: unknown) =>
 
 const invalid = (text: string) => new TachoError('config_invalid', text, { stage: 'results' });
 
-/** Rows to compare: a file without any is one of an eval that never got to a result, which is no comparison. */
+/** Rows to compare. A file without any belongs to an eval without results, which cannot be compared. */
 export function readComparable(path: string): EvalRow[] {
   const rows = readResults(path);
-  if (rows.length === 0) throw invalid(`${path}: holds no result of an eval`);
+  if (rows.length === 0) throw invalid(`${path}: contains no results of an eval`);
   return rows;
 }
 
-/** The rows of a results file. A last line that was cut is left out; any other that is no row is an error. */
+/** The rows of a results file. A cut-off last line is skipped; any other line that is not a row is an error. */
 export function readResults(path: string): EvalRow[] {
   let text: string;
   try {
@@ -39,14 +39,14 @@ export function readResults(path: string): EvalRow[] {
     if (line.trim() === '') continue;
     const row = jsonIn(line);
     if (isRow(row)) rows.push(row as EvalRow);
-    else if (i < lines.length - 1) throw invalid(`${path}:${i + 1}: no result of an eval`);
+    else if (i < lines.length - 1) throw invalid(`${path}:${i + 1}: not a result of an eval`);
   }
   return rows;
 }
 
 export type ResultsFile = ReturnType<typeof openResults>;
 
-/** `again`: continue behind the last whole row; else a file that is there is replaced. */
+/** `again`: continue after the last whole row. Otherwise an existing file is replaced. */
 export function openResults(path: string, again: boolean) {
   try {
     if (again && existsSync(path)) truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1);

@@ -84,18 +84,18 @@ describe('file', () => {
       'pass',
       'link.txt exists; link.txt matches {"contains":"one"}',
     ],
-    [{ path: 'out.txt', contains: 'one' }, 'broken', 'out.txt leads out of the folder of the run'],
-    [{ path: 'up/secret.txt' }, 'broken', 'up/secret.txt leads out of the folder of the run'],
+    [{ path: 'out.txt', contains: 'one' }, 'broken', 'out.txt is outside the folder of the run'],
+    [{ path: 'up/secret.txt' }, 'broken', 'up/secret.txt is outside the folder of the run'],
     [
       { path: 'up/none.txt', exists: false },
       'broken',
-      'up/none.txt leads out of the folder of the run',
+      'up/none.txt is outside the folder of the run',
     ],
   ])('%j: %s', async (fields, verdict, reason) => {
     expect(await judged(fields)).toEqual([verdict, reason]);
   });
 
-  test('of a recorded run, the record says what changed, and the folder must be below this one', async () => {
+  test('the record of a run names its changes, and its folder must be below the current one', async () => {
     const record = placeOfRecord(path, ['edited.txt', `${path}/lib/a.txt`]);
     expect(await judged({ path: 'edited.txt', changed: true }, record)).toContain('pass');
     expect(await judged({ path: 'lib', changed: true }, record)).toContain('pass');
@@ -109,7 +109,7 @@ describe('file', () => {
       expect.stringMatching(/^whether the run changed kept\.txt is not known: /),
     ]);
     expect(placeOfRecord(join(top, 'gone'), null).refusal).toMatch(
-      /^the folder of the run is gone/,
+      /^the folder of the run is missing/,
     );
     expect(placeOfRecord(null, null).refusal).toMatch(/^the record does not say/);
     expect(placeOfRecord(process.cwd(), null).folder).toBe(process.cwd());
@@ -142,7 +142,7 @@ describe('command', () => {
     ]);
   });
 
-  test('of much output the end is kept and the loss reported', async () => {
+  test('the end of long output is kept and the loss is reported', async () => {
     const [verdict, reason] = await judged('seq 300000; echo the end', { stdout: 'never' });
     expect([verdict, reason]).toEqual([
       'fail',
@@ -154,7 +154,7 @@ describe('command', () => {
     ]);
   });
 
-  test('one that hangs, cannot start or has no folder is no verdict', async () => {
+  test('a command that hangs, cannot start or has no folder gives no verdict', async () => {
     expect(await judged('sleep 60', { timeout: 0.3 })).toEqual([
       'broken',
       'the command took more than 300 ms',
@@ -170,7 +170,7 @@ describe('command', () => {
   });
 });
 
-test('a path in a call matches by every spelling of the folder', async () => {
+test('a path in a call matches with every spelling of the folder', async () => {
   const top = testFolder();
   mkdirSync(join(top, 'real'));
   symlinkSync('real', join(top, 'link'));

@@ -13,7 +13,7 @@ import { baseOf, cleanPath, pathInside } from '../../lib/paths.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { APP_LIMITS } from '../limits.ts';
 
-/** Without symbolic links, as far as the path exists. */
+/** Resolves symbolic links as far as the path exists. */
 function realBase(path: string): string {
   try {
     return realpathSync(path);
@@ -29,9 +29,9 @@ const rootsOf = (cwd: string | null): string[] => {
 };
 
 interface Known {
-  /** The folder that the run's folder is a copy of; null: it is none. */
+  /** The folder that the run's folder is a copy of. Null if it is not a copy. */
   template: string | null;
-  /** Paths that the record of the run names as changed; null: there is no such record. */
+  /** Changed paths in the record of the run. Null if there is no such record. */
   changes: readonly string[] | null;
 }
 
@@ -46,8 +46,8 @@ export function placeOfRecord(cwd: string | null, changes: Known['changes']): Ru
 }
 
 function refusalFor(cwd: string | null): string {
-  if (cwd === null) return 'the record does not say in which folder the run worked';
-  if (lstat(cwd)?.isDirectory() !== true) return `the folder of the run is gone: ${cwd}`;
+  if (cwd === null) return 'the record does not name the folder of the run';
+  if (lstat(cwd)?.isDirectory() !== true) return `the folder of the run is missing: ${cwd}`;
   if (pathInside(realBase(cwd), [realBase('.')]) !== null) return '';
   return `the run worked in ${cwd}: change to that folder or one above it`;
 }
@@ -70,7 +70,7 @@ function placeAt(cwd: string | null, refusal: string, known: Known): RunPlace {
 function fileIn(folder: string, path: string): Omit<FileFacts, 'changed'> {
   const file = realBase(join(folder, path));
   if (pathInside(file, [realBase(folder)]) === null)
-    return { failure: `${path} leads out of the folder of the run`, exists: false, text: null };
+    return { failure: `${path} is outside the folder of the run`, exists: false, text: null };
   const stat = lstat(file);
   const exists = stat !== undefined && !stat.isSymbolicLink();
   return { failure: null, exists, text: stat?.isFile() ? textOf(file) : null };
@@ -84,7 +84,7 @@ function textOf(path: string): string | null {
   }
 }
 
-/** A copy is compared with its template, which also shows what commands did. Else the record of the run is asked. */
+/** A copy is compared with its template, which also shows the effects of commands. Otherwise the record is used. */
 function wasChanged(
   path: string,
   { folder, roots }: { folder: string | null; roots: readonly string[] },

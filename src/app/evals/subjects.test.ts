@@ -32,11 +32,11 @@ async function stored(runs: number) {
   return state;
 }
 
-test('any number of recorded runs is graded with one index that is open', async () => {
+test('any number of recorded runs is graded with one open index', async () => {
   const opened: number[] = [];
   for (const runs of [1, 5]) {
     const state = await stored(runs);
-    // Each time the index is opened, its file is looked at.
+    // Each time the index is opened, its file is checked.
     const looks = countCalls('lstatSync', (path) => path === state.db);
     const names = Array.from({ length: runs }, (_, n) => runId(n));
     const found: string[] = [];

@@ -1,4 +1,4 @@
-/** The transcripts to grade: out of files, or of recorded runs. */
+/** The transcripts to grade: from files, or of recorded runs. */
 import { jsonFault } from '../../lib/json.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { schemaFault } from '../../lib/schema/json-schema.ts';
@@ -14,10 +14,10 @@ import { chunksOf } from '../sessions/session-source.ts';
 
 export interface Subject {
   transcript: Transcript;
-  /** File as it was named, and line; the run's id where it was asked for by that. */
+  /** The file as it was named, and the line; or the id of the run. */
   path: string;
   line: number;
-  /** Paths that the run changed; null: the transcript comes without a record of them. */
+  /** Paths that the run changed. Null if the transcript has no record of them. */
   changes: readonly string[] | null;
 }
 
@@ -29,18 +29,19 @@ function transcriptIn(text: string): Transcript | string {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return `no JSON: ${jsonFault(error)}`;
+    return `not JSON: ${jsonFault(error)}`;
   }
   if (checkTranscript(value)) return value as Transcript;
-  // The check finds out whether there is a fault; the published schema, where.
-  return `no transcript: ${schemaFault(schemaOf('transcript'), value) ?? 'is no transcript'}`;
+  // The check detects a fault; the published schema locates it.
+  return `not a transcript: ${schemaFault(schemaOf('transcript'), value) ?? 'it does not match the schema'}`;
 }
 
-/** Transcripts of a file, line by line; one that cannot be read is reported and left out. */
+/** Transcripts of a file, line by line. A line that cannot be read is reported and skipped. */
 export async function* transcriptsIn(path: string, problem: OnProblem): AsyncGenerator<Subject> {
   const sink = (put: (item: { text: string; line: number }) => void): LineSink => ({
     line: (bytes, start, end, { line }) => put({ text: bytes.toString('utf8', start, end), line }),
-    oversize: ({ line, bytes }) => problem(`${path}:${line}: ${bytes} bytes are too long a line`),
+    oversize: ({ line, bytes }) =>
+      problem(`${path}:${line}: the line is too long (${bytes} bytes)`),
   });
   for await (const lines of linesIn(chunksOf(path), sink, APP_LIMITS.transcript_line_bytes_max))
     for (const { text, line } of lines) {
@@ -51,7 +52,7 @@ export async function* transcriptsIn(path: string, problem: OnProblem): AsyncGen
     }
 }
 
-/** The transcripts of recorded runs; where one was not written, it is made from the journal and kept. */
+/** The transcripts of recorded runs. A missing one is built from the journal and saved. */
 export async function* transcriptsOfRuns(
   state: StateDir,
   runs: readonly string[],

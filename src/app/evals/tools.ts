@@ -1,4 +1,4 @@
-/** Effects that graders may have: match a pattern in bounded time, run a command, ask a model. */
+/** The effects that graders may have: match a pattern in bounded time, run a command, ask a model. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { CommandResult, Tools } from '../../evals/types.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { askModel } from './ask-model.ts';
 
-/** A pattern that runs forever cannot be stopped where it runs, so it runs where it can be ended. */
+/** A pattern that runs forever cannot be interrupted, so it runs in a worker that can be ended. */
 const MATCHER = `
 const { parentPort } = require('node:worker_threads');
 parentPort.on('message', ({ pattern, flags, texts }) => {
@@ -27,7 +27,7 @@ class Matcher {
   #worker: Worker | null = null;
   #queue: Promise<unknown> = Promise.resolve();
 
-  /** One at a time: the limit is the pattern's own. */
+  /** One at a time, so that the time limit applies to this pattern only. */
   match(pattern: string, flags: string, texts: readonly string[]): Promise<Match> {
     const result = this.#queue.then(() => this.#match({ pattern, flags, texts }));
     this.#queue = result;
@@ -60,7 +60,7 @@ class Matcher {
   }
 }
 
-/** The last bytes of one stream, at most `bytes_max`. */
+/** The last bytes of a stream, at most `bytes_max`. */
 function collect(stream: NodeJS.ReadableStream, bytes_max: number, onFull: () => void) {
   const pieces: Buffer[] = [];
   let held = 0;
@@ -85,7 +85,7 @@ function collect(stream: NodeJS.ReadableStream, bytes_max: number, onFull: () =>
 const startError = (error: Error, cwd: string | null) =>
   cwd === null || existsSync(cwd) ? error.message : `there is no folder ${cwd}`;
 
-/** Variables that a program needs to work at all. Any other may be a secret: a grader gets it only by name. */
+/** Variables that programs usually need. Any other may be a secret: a grader gets it only by name. */
 const USUAL =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TMP|TEMP|SYSTEMROOT|WINDIR|COMSPEC|PATHEXT|USERPROFILE)$/i;
 
@@ -97,8 +97,8 @@ function graderEnvironment(env: NodeJS.ProcessEnv, names: readonly string[]): No
 type CommandRequest = Parameters<Tools['run']>[0];
 
 /**
- * The verdict is there when the grader itself has ended. The processes that it left are ended then: its group, its session,
- * and daemons, which carry its mark.
+ * The verdict is complete when the grader itself has ended. Processes that it left are then ended: its group, its
+ * session, and daemons, which carry its mark.
  */
 function runCommand(
   { command, cwd, timeout_ms, input, env: names, much_output }: CommandRequest,
@@ -110,14 +110,14 @@ function runCommand(
     cwd: cwd ?? process.cwd(),
     env: { ...graderEnvironment(env, names), [RUN_ID_VARIABLE]: run_id },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own, so that its children end with it.
+    // In its own group, so that its children end with it.
     detached: true,
   });
   const root = { pid: child.pid ?? 0, run_id, start: startOf(child.pid ?? 0) };
   let failure: string | null = null;
   const end = (why: string) => {
     failure ??= why;
-    // The grader itself at once; the rest of its tree when it is gone.
+    // The grader itself immediately; the rest of its tree when it has ended.
     child.kill('SIGKILL');
   };
   const most = APP_LIMITS.grader_output_bytes_max;

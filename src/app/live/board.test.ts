@@ -1,4 +1,4 @@
-/** A backlog on a collector's board: messages that are late, and nothing else. */
+/** The log of a collector's board for a backlog: messages that are only late. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -16,7 +16,7 @@ const WHOLE = APP_LIMITS.late_whole_max;
 
 verifies(
   'CF-4',
-  'of a backlog the first late messages are kept whole, and the others counted',
+  'the first late messages of a backlog are logged in full, and the others counted',
   () => {
     const paths = livePaths(join(testFolder(), 'state'));
     mkdirSync(paths.dir, { recursive: true });
@@ -25,7 +25,7 @@ verifies(
     made.delay_ms = 3_600_000;
     made.start();
     for (let at = 0; at < CALLS; at++) made.request(`c${at}`).response(`c${at}`);
-    // Late, and wrong beside that: it is worth keeping.
+    // Late and also wrong: worth logging.
     made.response('c0');
     for (const { text, received_ms = 0 } of made.lines)
       board.take(readText(text), { received_ms, connection: 'k1' });
@@ -63,7 +63,7 @@ verifies(
 
 verifies(
   'CF-4',
-  'messages from a clock ahead are not late: each is kept whole, with its cause',
+  'messages from a clock ahead are not late: each is logged in full, with its cause',
   () => {
     const paths = livePaths(join(testFolder(), 'state'));
     mkdirSync(paths.dir, { recursive: true });

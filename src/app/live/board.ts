@@ -1,6 +1,6 @@
 /**
- * The collector's board (CF-4): what the rules have counted so far, overall and by session, and the failing messages whole.
- * Contract: never throws and never holds up the collector for long; the board reports what it cannot write.
+ * The collector's board (CF-4): the counts of the rules so far, overall and by session, and the failing messages in
+ * full. Contract: never throws and never blocks the collector for long. Failed writes are reported on the board.
  */
 import { Judge } from '../../conformance/judge.ts';
 import type { Failure, Report, RuleInfo, StreamLine } from '../../conformance/types.ts';
@@ -31,7 +31,7 @@ export interface BoardState {
   sessions: SessionBoard[];
   /** Sessions that are only in the sums. */
   sessions_left_out: number;
-  /** Lines that were refused, by the code of the answer: no rule has judged them, and no session counts them. */
+  /** Refused lines, by the code of the answer: no rule has judged them, and no session counts them. */
   refused: Record<string, number>;
   /** Failing messages written to the log, late ones that it only counts, and those that could not be written. */
   failing_written: number;
@@ -40,18 +40,18 @@ export interface BoardState {
 }
 
 /** Failures of one message are reported together. */
-interface Broken {
+interface FailedRule {
   rule: string;
   why: string;
 }
 
-/** When a message came, and by which connection, as people may read it; null: not known. */
+/** When a message arrived, and on which connection, in readable form. Null if unknown. */
 interface Arrival {
   received_ms: number | null;
   connection: string | null;
 }
 
-/** Writes soon, and not more often than the limit allows. */
+/** Writes soon, but not more often than the limit allows. */
 class Throttled {
   readonly #write: () => void;
   readonly #clock: Clock;
@@ -78,8 +78,9 @@ class Throttled {
 }
 
 export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
-  const broken: Broken[] = [];
-  const onFailure = ({ id }: RuleInfo, { why }: Failure) => void broken.push({ rule: id, why });
+  const failed_rules: FailedRule[] = [];
+  const onFailure = ({ id }: RuleInfo, { why }: Failure) =>
+    void failed_rules.push({ rule: id, why });
   const judge = new Judge({ live: true, onFailure });
   const sessions = new SessionBoards(judge);
   const log = createFailingLog(paths.failing);
@@ -106,48 +107,48 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
   function write(): void {
     log.flush(new Date(clock.now()).toISOString());
     try {
-      // Asking for the memory opens a file, too: there may be no descriptor left.
+      // Reading the memory usage opens a file too: there may be no descriptor left.
       judge.memory(Math.max(0, process.memoryUsage.rss() - at_first));
       writeAtomic(paths.board, `${JSON.stringify(state())}\n`, 'board', false);
     } catch {
-      // Only a view: the next writing tries again.
+      // Only a view: the next write tries again.
     }
   }
 
   function push({ fault, message, text }: ReadMessage, received_ms: number | null, sender: string) {
     lines += 1;
-    broken.length = 0;
+    failed_rules.length = 0;
     judge.push({ line: lines, text, fault, message, received_ms, sender } as StreamLine);
     writing.soon();
   }
 
   return {
-    /** A message that came in. */
+    /** Counts an incoming message. */
     take(read: ReadMessage, { received_ms, connection }: Arrival): void {
       const now_ms = received_ms ?? clock.now();
       push(read, received_ms, connection ?? '');
-      const session = sessions.count(read, now_ms, broken);
-      if (broken.length === 0) return;
+      const session = sessions.count(read, now_ms, failed_rules);
+      if (failed_rules.length === 0) return;
       if (
         session !== null &&
-        isOnlyLate(broken, delayOf(read, now_ms)) &&
-        isMany(session, broken)
+        isOnlyLate(failed_rules, delayOf(read, now_ms)) &&
+        isMany(session, failed_rules)
       ) {
         const { seq } = read.message as { seq: number };
         log.addLate(connection, session.session_id, seq);
         return;
       }
       const received_at = new Date(now_ms).toISOString();
-      log.add({ received_at, connection, failed: broken }, withoutToken(read));
+      log.add({ received_at, connection, failed: failed_rules }, withoutToken(read));
     },
-    /** A message that the collector sent: acknowledgements, answers, handshakes. */
+    /** Counts a message that the collector sent: acknowledgements, answers, handshakes. */
     sent: (text: string) => push(readText(text), null, ''),
-    /** A line that was refused. */
+    /** Counts a refused line. */
     refused(code: string): void {
       refused.set(code, (refused.get(code) ?? 0) + 1);
       writing.soon();
     },
-    /** Whether a peer sends for the session from now on. */
+    /** Sets whether a peer is sending for the session from now on. */
     held: (session_id: string, held: boolean) => judge.hold(session_id, held),
     state,
     /** Writes the board a last time. */
@@ -158,15 +159,15 @@ export function createBoard(paths: LivePaths, clock: Clock = systemClock) {
   };
 }
 
-/** Milliseconds from the event to its arrival; 0 where the message does not say when it happened. */
+/** Milliseconds from the event to its arrival. 0 if the message has no time. */
 const delayOf = ({ fault, message }: ReadMessage, now_ms: number) =>
   fault === null ? now_ms - (isoTime(message.timestamp) ?? now_ms) : 0;
 
-/** The session has failed the same rule more often than is kept whole. */
-const isMany = ({ failed }: SessionBoard, [first]: readonly Broken[]) =>
+/** Whether the session has failed the same rule more often than is logged in full. */
+const isMany = ({ failed }: SessionBoard, [first]: readonly FailedRule[]) =>
   (failed[first?.rule ?? ''] ?? 0) > APP_LIMITS.late_whole_max;
 
-/** As many sessions as may be open, of which those used last are listed; of the others only the sums are known. */
+/** As many sessions as may be open. The most recently used ones are listed; the others are only in the sums. */
 class SessionBoards {
   readonly #all = new Map<string, SessionBoard>();
   readonly #judge: Judge;
@@ -185,15 +186,19 @@ class SessionBoards {
     return [...this.#all.values()].slice(-APP_LIMITS.board_sessions_max);
   }
 
-  /** Null: the message is of no session. */
-  count(read: ReadMessage, received_ms: number, broken: readonly Broken[]): SessionBoard | null {
+  /** Null if the message belongs to no session. */
+  count(
+    read: ReadMessage,
+    received_ms: number,
+    failed_rules: readonly FailedRule[],
+  ): SessionBoard | null {
     const id = read.message?.session_id;
     if (typeof id !== 'string' || id === '') return null;
     const session = this.#of(id);
     session.messages += 1;
     if (read.fault !== null) session.faulty += 1;
     session.last_ms = received_ms;
-    for (const { rule } of broken) session.failed[rule] = (session.failed[rule] ?? 0) + 1;
+    for (const { rule } of failed_rules) session.failed[rule] = (session.failed[rule] ?? 0) + 1;
     return session;
   }
 
@@ -201,14 +206,14 @@ class SessionBoards {
     if (this.#latest?.session_id === id) return this.#latest;
     const known = this.#all.get(id);
     if (known === undefined && this.#all.size >= LIMITS.live_sessions_max) {
-      // One that is open keeps its counters, however long it is silent.
+      // An open session keeps its counters, however long it is silent.
       const [oldest] = this.#all.keys();
       const over = this.#all.keys().find((other) => !this.#judge.isOpen(other));
       this.#all.delete(over ?? (oldest as string));
       this.#dropped += 1;
     }
     const session = known ?? { session_id: id, messages: 0, faulty: 0, failed: {}, last_ms: 0 };
-    // The one unused longest goes first.
+    // The least recently used one is dropped first.
     this.#all.delete(id);
     this.#all.set(id, session);
     this.#latest = session;
@@ -218,7 +223,7 @@ class SessionBoards {
 
 const HIDDEN = '[REDACTED:token]';
 
-/** The line without the token of a handshake. */
+/** The logged part of a line: all of it, except the token of a handshake. */
 function withoutToken({ message, text }: ReadMessage): string {
   if (message === null)
     return text.includes('handshake_request')
@@ -229,7 +234,7 @@ function withoutToken({ message, text }: ReadMessage): string {
   return JSON.stringify({ ...message, data: { ...data, token: HIDDEN } });
 }
 
-/** The board as a collector wrote it last. */
+/** The board as a collector last wrote it. */
 export function readBoard(path: string): BoardState {
   let text: string;
   try {
@@ -242,7 +247,7 @@ export function readBoard(path: string): BoardState {
   try {
     return JSON.parse(text) as BoardState;
   } catch (cause) {
-    throw new TachoError('input_unreadable', `${path}: is no board: remove it`, {
+    throw new TachoError('input_unreadable', `${path}: is not a board: remove it`, {
       stage: 'board',
       cause,
     });

@@ -1,4 +1,4 @@
-/** Sends the sessions of a program of one's own to a collector; they are stored on disk until they are delivered. */
+/** Sends the sessions of your own program to a collector. They are stored on disk until they are delivered. */
 
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -47,7 +47,7 @@ export interface LiveSession {
   readonly sessionId: string;
   /** Sends the request of a call. Returns the call's id. */
   request(call: LiveCall): string;
-  /** Sends the state of a call that runs. */
+  /** Sends the state of a running call. */
   status(
     callId: string,
     status: LiveStatus,
@@ -59,9 +59,9 @@ export interface LiveSession {
     answer: { result: unknown } | { error: Record<string, unknown> },
     more?: { executionTimeMs?: number },
   ): void;
-  /** Sends any other message of an agent. Throws, and sends nothing, when a field breaks its rule. */
+  /** Sends any other message of an agent. If a field breaks its rule, it throws and sends nothing. */
   send<T extends AgentMessageType>(type: T, data: LiveDataOf<T>): void;
-  /** Answers open calls with CANCELLED and ends the session. Nothing can be sent after it. */
+  /** Answers open calls with CANCELLED and ends the session. Nothing can be sent after that. */
   end(end?: LiveEnd): void;
 }
 
@@ -74,7 +74,7 @@ export interface LiveConnection {
   close(): Promise<Undelivered[]>;
 }
 
-/** Opens a connection to a collector; one that is away is retried. Throws a TachoError for options that cannot be used. */
+/** Opens a connection to a collector and retries while it is unavailable. Throws a TachoError for invalid options. */
 export function connect(options: ConnectOptions, times: Partial<SenderTimes> = {}): LiveConnection {
   checkOptions('connect', options, CONNECT_FIELDS);
   const { clock = systemClock, random = systemRandom, insecure = false, redact = [] } = options;
@@ -160,7 +160,7 @@ class Speaker implements LiveSession {
       this.#put(type, carried);
       return;
     }
-    // Checked first as it was given: a bad message must not change what is held back of a text.
+    // The original is checked first: a bad message must not change the held-back part of a text.
     this.#textOf(this.#compose(type, carried));
     for (const part of redaction.messages(this.sessionId, type, carried as Fields))
       this.#put(part.type as T, part.data as LiveDataOf<T>);
@@ -178,7 +178,7 @@ class Speaker implements LiveSession {
     const { fault } = readText(text);
     if (fault !== null) throw wrong(fault.message);
     if (Buffer.byteLength(text) > LIMITS.live_message_bytes_max)
-      throw wrong(`a message may have ${LIMITS.live_message_bytes_max} bytes`);
+      throw wrong(`a message may have at most ${LIMITS.live_message_bytes_max} bytes`);
     return text;
   }
 
@@ -191,7 +191,7 @@ class Speaker implements LiveSession {
     if (type === 'tool_call_response') this.#open.delete(call_id as string);
   }
 
-  /** Texts that did not end are sent in full. */
+  /** Sends the rest of unfinished texts. */
   rest(): void {
     if (this.#out.outbox.ended) return;
     for (const { data } of this.#parts.redaction?.held(this.sessionId) ?? [])
@@ -210,7 +210,7 @@ function jsonOf(message: LiveMessage): string {
   try {
     return JSON.stringify(message);
   } catch (error) {
-    throw wrong(`${message.type}: no JSON can be made of its data: ${(error as Error).message}`);
+    throw wrong(`${message.type}: its data cannot be written as JSON: ${(error as Error).message}`);
   }
 }
 

@@ -1,11 +1,11 @@
-/** At every start: what another tacho could not deliver goes out in the background, beside the work. */
+/** At every start: delivers messages that another tacho could not deliver, in the background. */
 
 import { leftIn } from '../../store/state-mark.ts';
 import { type Acting, mayAct } from '../config/own-state.ts';
 import { APP_LIMITS } from '../limits.ts';
 import type { DeliverOptions } from './deliver.ts';
 
-/** Returns what is called at the end; it waits a moment at most. Nothing is loaded where nothing is left. */
+/** Returns a function to call at the end; it waits only briefly. Nothing is loaded if nothing is left. */
 export function deliverLeft(
   state_dir: string,
   options: Acting & Omit<DeliverOptions, 'say'>,

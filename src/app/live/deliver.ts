@@ -1,4 +1,4 @@
-/** Delivers the messages that a killed or interrupted sender left in the outbox (LP-8). */
+/** Delivers messages that a killed or disconnected sender left in the outbox (LP-8). */
 
 import { systemClock } from '../../lib/clock.ts';
 import { plural } from '../../lib/figures.ts';
@@ -11,17 +11,20 @@ import { livePaths } from './paths.ts';
 import type { LiveSender, Undelivered } from './sender.ts';
 
 export interface DeliverOptions {
-  /** A session that somebody else delivers. */
+  /** A session that another sender delivers. */
   except?: string | undefined;
-  /** The destination of this command's own flags. Others must be ones that the user named before, for this state folder. */
+  /**
+   * The destination of this command's own flags. Other destinations must be named by the user before, for this state
+   * folder.
+   */
   target?: OutboxTarget | null | undefined;
-  /** Called with each destination before it is dialled, and with those that are not. */
+  /** Called with each destination before connecting, and with those that are skipped. */
   say(text: string): void;
 }
 
 /**
- * Begins at once and in the background. Contract: the state folder is the user's own (`mayAct`); never throws and never
- * rejects; one collector that is away keeps no other from its messages.
+ * Starts immediately, in the background. Contract: the state folder is the user's own (`mayAct`). Never throws and
+ * never rejects. An unavailable collector does not delay messages for others.
  */
 export function deliver(state_dir: string, options: DeliverOptions) {
   const stop = new AbortController();
@@ -30,7 +33,7 @@ export function deliver(state_dir: string, options: DeliverOptions) {
     .catch(() => {})
     .then(() => ({ delivered: work.delivered, left: work.left }));
   return {
-    /** Everything that could be delivered is, or nothing more is tried. */
+    /** Resolves when everything deliverable is delivered, or nothing more is tried. */
     done,
     /** Waits at most this long, then gives up until the next time. */
     async finish(wait_ms: number) {
@@ -56,7 +59,7 @@ interface Work {
   left: Undelivered[];
 }
 
-/** The next tacho tries again. */
+/** Leaves the outbox for the next tacho. */
 function giveBack(outbox: Outbox, { left }: Work): void {
   left.push(leftOf(outbox));
   outbox.close();
@@ -67,7 +70,7 @@ async function deliverAll(state_dir: string, work: Work, options: DeliverOptions
     .map((path) => takeOutbox(path))
     .filter((outbox) => outbox !== null)
     .filter((outbox) => wanted(outbox, options.except));
-  // By collector, so that one that is away holds up its own only; a pipe takes one connection at a time.
+  // By collector, so that an unavailable one delays only its own messages; a pipe takes one connection at a time.
   const groups = Map.groupBy(taken, ({ target }) => JSON.stringify(target));
   await Promise.all(
     [...groups.values()].map(async (group) => {
@@ -75,7 +78,7 @@ async function deliverAll(state_dir: string, work: Work, options: DeliverOptions
         for (const outbox of group) giveBack(outbox, work);
         return;
       }
-      // No collector answers: all are released, so that another process can continue them.
+      // The collector is unavailable: the other outboxes are released too, so that their sessions can be continued.
       let away = false;
       for (const outbox of group) {
         if (work.signal.aborted || away) giveBack(outbox, work);
@@ -85,7 +88,7 @@ async function deliverAll(state_dir: string, work: Work, options: DeliverOptions
   );
 }
 
-/** Says where the messages of a group go; false where the user never named that destination. */
+/** Announces where the messages of a group are sent. False if the user never named that destination. */
 function announced(state_dir: string, group: Outbox[], { target, say }: DeliverOptions): boolean {
   const [{ target: wanted_target }] = group as [Outbox];
   const { url, token_file, ca } = wanted_target;
@@ -102,15 +105,15 @@ function announced(state_dir: string, group: Outbox[], { target, say }: DeliverO
     ...(ca === null ? [] : [`--live-ca or --ca ${ca}`]),
   ];
   say(
-    `warning: ${many} not sent to ${url}, which you did not name for this state folder: if you know it, send them with the flags ${flags.join(', ')}`,
+    `warning: ${many} not sent to ${url}, which you did not name for this state folder: if you trust it, send them with the flags ${flags.join(', ')}`,
   );
   return false;
 }
 
-/** Outboxes with nothing to deliver are released at once, and removed when nobody has continued them for long. */
+/** Idle outboxes are released immediately, and removed if their session was not continued for long. */
 function wanted(outbox: Outbox, except: string | undefined): boolean {
   const nothing = outbox.acked >= outbox.last_seq && !outbox.ended;
-  // Our own standard streams are not where it was to go.
+  // Our own standard streams are not its destination.
   const nowhere = outbox.target.url === 'stdio:' || outbox.session_id === except;
   if (!nothing && !nowhere) return true;
   const idle_ms = systemClock.now() - outbox.changed_ms;
@@ -126,7 +129,7 @@ const leftOf = ({ session_id, last_seq, first_seq, acked }: Outbox): Undelivered
   path: null,
 });
 
-/** A connection for each, so that one that is refused keeps no other from its place. */
+/** A separate connection for each, so that a refused one does not affect the others. */
 async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'> {
   const { session_id, target, first_seq, last_seq } = outbox;
   const { LiveSender } = await import('./sender.ts');
@@ -149,7 +152,7 @@ async function deliverOne(outbox: Outbox, work: Work): Promise<'away' | 'tried'>
     work.left.push(...left);
     return lost.signal.aborted ? 'away' : 'tried';
   } catch {
-    // A target that cannot even be parsed, or a token that is gone: the next may know better.
+    // An unparsable target or a missing token: a later process may succeed.
     giveBack(outbox, work);
     return 'tried';
   }

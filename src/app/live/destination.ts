@@ -1,4 +1,4 @@
-/** Destination of a run's live messages: as requested, and complete. */
+/** Destination of a run's live messages: as requested, and with all defaults. */
 import { resolve } from 'node:path';
 import { traceOf } from '../../lib/trace.ts';
 import type { LiveMessage } from '../../model/live.ts';
@@ -20,7 +20,7 @@ export interface LiveRunOptions {
   trace?: LiveMessage['trace'] | undefined;
 }
 
-/** The same, complete, as it is kept with the spool so that a recovery can finish it. */
+/** The same with all defaults, as stored with the spool so that a recovery can finish it. */
 export interface LiveRunConfig {
   url: string;
   token_file: string | null;
@@ -30,7 +30,7 @@ export interface LiveRunConfig {
   trace: LiveMessage['trace'];
 }
 
-/** With an address that was checked, and that records whether TLS may be missing. */
+/** Checks the address and records whether TLS may be missing. */
 export async function sendingTo(live: LiveRunOptions, state_dir: string): Promise<LiveRunConfig> {
   const { parseAddress, sendingUrl } = await import('../../live/protocol/address.ts');
   const {

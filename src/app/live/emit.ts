@@ -1,5 +1,5 @@
 /**
- * Lines of any program as messages of the live protocol: complete ones pass unchanged, short ones are completed.
+ * Lines of any program as messages of the live protocol: complete messages pass unchanged, short ones are completed.
  * Contract: a bad line is reported with its number and field, and the rest is sent.
  */
 
@@ -27,12 +27,12 @@ export interface EmitOptions {
   live: LiveSender;
   /** For messages that name no session. */
   session_id: string;
-  /** Whether that one was made up just now, so that nobody can know it. */
+  /** Whether that id is new, so that no collector can know it. */
   new_session: boolean;
   clock: Clock;
-  /** Null: messages are sent as they are. */
+  /** Null: messages are sent unchanged. */
   redaction: LiveRedaction | null;
-  /** Whether sessions that were begun here are ended here. */
+  /** Whether sessions that began here are ended here. */
   end: boolean;
   onBad(line: number, why: string): void;
 }
@@ -81,7 +81,7 @@ class Emitter {
   bad(line: number, why: string): void {
     this.counts.lines += 1;
     this.counts.bad += 1;
-    // It may quote the line.
+    // The reason may quote the line.
     this.#options.onBad(line, this.#options.redaction?.text(why) ?? why);
   }
 
@@ -92,7 +92,7 @@ class Emitter {
     else this.bad(line, why);
   }
 
-  /** Null, or what is wrong with it. */
+  /** Returns the fault, or null. */
   async #take(text: string): Promise<string | null> {
     const read = readText(text);
     const given = (read.message ?? {}) as Record<string, unknown>;
@@ -104,11 +104,11 @@ class Emitter {
     return this.#pass(safe as unknown as WireMessage, safe === given ? text : null);
   }
 
-  /** `text`: the line, where the message is as it was given. */
+  /** `text`: the line, if the message is unchanged. */
   async #pass(message: WireMessage, text: string | null): Promise<string | null> {
     const { session_id, seq } = message as { session_id: string; seq: number };
     const track = await this.#track(session_id, seq);
-    // Text that is held back comes before the end, which then has another number.
+    // The held-back part of a text precedes the end, which then has another number.
     if (message.type === 'session_end') this.#sayHeld(track);
     if (seq !== track.out.next_seq) return wrongSeq(track, seq);
     const data = this.#options.redaction?.data(message.data as Record<string, unknown>);
@@ -125,7 +125,7 @@ class Emitter {
     const track = await this.#track(session_id, null);
     if (given.seq != null && given.seq !== track.out.next_seq) return wrongSeq(track, given.seq);
     if (redaction === null || !isMap(data)) return this.#say(track, given);
-    // Checked first as it was given: a bad line must not change what is held back of a text.
+    // The original is checked first: a bad line must not change the held-back part of a text.
     const wrong = this.#say(track, given, false);
     if (wrong !== null) return wrong;
     const parts = redaction.messages(session_id, type, data);
@@ -134,7 +134,7 @@ class Emitter {
     return this.#say(track, { ...given, ...last });
   }
 
-  /** Completes a message, checks it, and puts it into the outbox unless it is only to be checked. */
+  /** Completes a message, checks it, and puts it into the outbox unless it is only checked. */
   #say(track: Track, given: Record<string, unknown>, put = true): string | null {
     const { type } = given as { type: string };
     const { session_id, next_seq: seq } = track.out;
@@ -162,7 +162,7 @@ class Emitter {
     return null;
   }
 
-  /** `first_seq` null: as the outbox or the collector knows; without both it is a new session. */
+  /** `first_seq` null: taken from the outbox or the collector. Without both it is a new session. */
   async #track(session_id: string, first_seq: number | null): Promise<Track> {
     const known = this.#tracks.get(session_id);
     if (known !== undefined) return known;
@@ -185,7 +185,7 @@ class Emitter {
     this.counts.messages += 1;
   }
 
-  /** Texts that did not end are sent in full. */
+  /** Sends the rest of unfinished texts. */
   rest(): void {
     for (const track of this.#tracks.values()) this.#sayHeld(track);
   }
@@ -196,11 +196,11 @@ class Emitter {
     for (const part of held) this.#say(track, part);
   }
 
-  /** Every open call is answered before the session ends (LP-4). */
+  /** Answers every open call before the session ends (LP-4). */
   end(): void {
     for (const track of this.#tracks.values()) {
       const { out, begun, open } = track;
-      // One of which every line was bad is none.
+      // A session with only bad lines was never started.
       if (!begun || out.outbox.ended || out.next_seq === 1) continue;
       const { session_id } = out;
       const at_ms = Math.max(this.#options.clock.now(), track.at_ms);

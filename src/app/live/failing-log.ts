@@ -1,14 +1,15 @@
 /**
- * The log of messages that failed a rule, whole, for inspection; over its limit the older half goes (CF-4). Late messages
- * are the exception: after an outage every one is, so beyond the first few of a session one line counts the others, and
- * the first and last `seq`. Those that arrived before they happened are not late: they are kept whole.
+ * The log of messages that failed a rule, in full, for inspection. Over its limit the older half is dropped (CF-4).
+ * Late messages are an exception: after an outage every message is late, so after the first few of a session one line
+ * gives their number and the first and last `seq`. Messages that arrived before they happened are not late and are
+ * logged in full.
  */
 import { closeSync, fstatSync } from 'node:fs';
 import { LIMITS } from '../../lib/limits.ts';
 import { openAppend, readPrivate, writeAll, writeAtomic } from '../../store/files.ts';
 import { APP_LIMITS } from '../limits.ts';
 
-/** Late messages of a session that are not in the log themselves. */
+/** Late messages of a session that are not logged individually. */
 interface LateMessages {
   connection: string | null;
   messages: number;
@@ -16,7 +17,7 @@ interface LateMessages {
   last_seq: number;
 }
 
-/** Contract: never throws; `lost` counts what could not be written. */
+/** Contract: never throws. `lost` counts lines that could not be written. */
 export function createFailingLog(path: string) {
   const late = new Map<string, LateMessages>();
   let fd = -1;
@@ -42,7 +43,7 @@ export function createFailingLog(path: string) {
     writeAtomic(path, kept, 'board', false);
   }
 
-  /** False: it could not be written. */
+  /** False if it could not be written. */
   function write(line: Record<string, unknown>): boolean {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     try {
@@ -65,12 +66,12 @@ export function createFailingLog(path: string) {
     /** Late messages that are only counted in the log. */
     summed: 0,
     lost: 0,
-    /** One line: what is given as head, and `text`, the message as it came. */
+    /** Writes one line: the given head, and `text`, the message as it arrived. */
     add(head: Record<string, unknown>, text: string): void {
       if (write({ ...head, text })) log.written += 1;
       else log.lost += 1;
     },
-    /** A late message that is only counted. */
+    /** Counts a late message. */
     addLate(connection: string | null, session_id: string, seq: number): void {
       const known = late.get(session_id);
       if (known !== undefined) {
@@ -82,7 +83,7 @@ export function createFailingLog(path: string) {
       if (late.size >= LIMITS.live_sessions_max) log.flush(null);
       late.set(session_id, { connection, messages: 1, first_seq: seq, last_seq: seq });
     },
-    /** Writes what was counted since the last time: a line for each session. */
+    /** Writes the counts since the last call, one line per session. */
     flush(at: string | null): void {
       for (const [session_id, { connection, ...counted }] of late) {
         const why = `${counted.messages} more messages arrived late`;
@@ -101,9 +102,12 @@ export function createFailingLog(path: string) {
   return log;
 }
 
-/** Events arrive in time. */
+/** The rule that events arrive in time. */
 const LATE_RULE = '3.2';
 
-/** Whether a message failed for nothing but its delay. The rule also fails for one that came before it happened. */
+/**
+ * Whether a message failed only because of its delay. The rule also fails for a message that arrived before it
+ * happened.
+ */
 export const isOnlyLate = (failed: readonly { rule: string }[], delay_ms: number) =>
   failed.length === 1 && failed[0]?.rule === LATE_RULE && delay_ms > 0;

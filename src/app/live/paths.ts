@@ -1,4 +1,4 @@
-/** Paths of the live protocol in the state folder. */
+/** Files of the live protocol in the state folder. */
 import { join, resolve } from 'node:path';
 
 export type LivePaths = ReturnType<typeof livePaths>;
@@ -7,16 +7,16 @@ export function livePaths(state_dir: string) {
   const root = resolve(state_dir);
   const dir = join(root, 'live');
   return {
-    /** A state folder of its own: the collector's journal and index, apart from the runs'. */
+    /** A separate state folder: the collector's journal and index, apart from those of runs. */
     dir,
     socket: join(dir, 'collector.sock'),
     /** Messages that senders could not deliver yet. */
     outbox: join(root, 'outbox'),
-    /** Messages that failed a rule, whole. */
+    /** Messages that failed a rule, in full. */
     failing: join(dir, 'failing.jsonl'),
-    /** The collector's counters, written again and again while it works. */
+    /** The collector's counters, rewritten while it works. */
     board: join(dir, 'board.json'),
-    /** Verdicts on the sampled messages. */
+    /** People's verdicts on the sampled messages. */
     review: join(dir, 'review.jsonl'),
   };
 }

@@ -47,7 +47,7 @@ async function outboxOf(state: string, events: readonly Event[]): Promise<Outbox
 
 verifies(
   'LP-8',
-  'a session cut behind any message is finished as if it had never been cut',
+  'a session cut off after any message is finished as if it had not been cut off',
   async () => {
     const events = await recorded();
     const whole = await outboxOf(testFolder(), events);

@@ -1,4 +1,4 @@
-/** Finishes the live session of a run after its tacho was killed: from the run's events, after the messages in the outbox. */
+/** Finishes the live session of a killed run from its events, after the messages already in the outbox. */
 import { numbered } from '../../live/protocol/compose.ts';
 import type { Event } from '../../model/event.ts';
 import type { LiveMessage } from '../../model/live.ts';
@@ -9,9 +9,9 @@ import type { EventSink } from '../run/recorder.ts';
 import type { LiveRunConfig } from './destination.ts';
 import { livePaths } from './paths.ts';
 
-/** Its end leaves the outbox for `deliver`. */
+/** Disposing it leaves the outbox to `deliver`. */
 interface ResumedLive extends Disposable {
-  /** Takes all events of the run, from the first on. Never throws: the record is what counts. */
+  /** Takes all events of the run, from the first one. Never throws: the record is more important. */
   sink: EventSink;
 }
 
@@ -46,7 +46,7 @@ function resumed(outbox: Outbox, { call_timeout_ms, trace }: LiveRunConfig): Res
       put(outbox, by_time, 0);
       put(outbox, messages, event.seq);
     } else if (event.seq === last) {
-      // Killed in the middle of an event's messages: the rest of them.
+      // Killed among the messages of one event: adds the rest of them.
       put(outbox, messages.slice(whole), event.seq);
       await restore(projector, outbox);
     }
@@ -69,7 +69,7 @@ function put(outbox: Outbox, messages: readonly LiveMessage[], event: number): v
   outbox.append(numbered(session_id, last_seq + 1, messages).map((one) => ({ ...one, event })));
 }
 
-/** The numbers, times and answers that are in the outbox already are not given twice. */
+/** Restores the numbers, times and answers in the outbox, so that none is used twice. */
 async function restore(projector: LiveProjector, outbox: Outbox): Promise<void> {
   for (let from = outbox.first_seq; ; ) {
     const some = await outbox.read(from);

@@ -24,7 +24,7 @@ export interface Sampled {
   seq: number;
   /** The line as it was received. */
   text: string;
-  /** The verdict of a person; null: not reviewed yet. */
+  /** A person's verdict. Null if no one has reviewed it yet. */
   review: Review | null;
 }
 
@@ -47,12 +47,12 @@ function reviewOf(line: string): Review | null {
     const said = { verdict: verdict as ReviewVerdict, note: textOf(note), at: textOf(at) ?? '' };
     return { session_id, seq, ...said };
   } catch {
-    // A line that was cut off when its writer died: the person is asked again.
+    // A line cut off when its writer died: the message is reviewed again.
     return null;
   }
 }
 
-/** Verdicts by message; the last one counts. */
+/** Verdicts by message. The last one counts. */
 function readReviews(path: string): Map<string, Review> {
   const reviews = new Map<string, Review>();
   if (!existsSync(path)) return reviews;
@@ -67,7 +67,7 @@ function readReviews(path: string): Map<string, Review> {
   return reviews;
 }
 
-/** The sampled messages of what a collector stored, in its order, each once. */
+/** The sampled messages that a collector stored, in its order, each once. */
 export async function* sampledMessages(
   state_dir: string,
   session: string | null = null,
@@ -94,7 +94,7 @@ export async function reviewTally(
   return tally;
 }
 
-/** Refuses messages outside the sample: reviewers do not choose it. */
+/** Refuses messages that are not in the sample: reviewers do not choose it. */
 export async function findSampled(
   state_dir: string,
   session_id: string,
@@ -107,7 +107,7 @@ export async function findSampled(
   throw new TachoError('not_found', text, { stage: STAGE });
 }
 
-/** Appends a verdict. Earlier verdicts on the same message stay in the file and no longer count. */
+/** Appends one verdict. An earlier one on the same message stays in the file but no longer counts. */
 export function saveReview(state_dir: string, review: Review): void {
   const { dir, review: path } = livePaths(state_dir);
   ownFolder(dir, false);

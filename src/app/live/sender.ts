@@ -1,4 +1,4 @@
-/** A sender with its outboxes: messages are written to disk first, then sent (LP-8). */
+/** A sender with its outboxes: messages of a session are written to disk first, then sent (LP-8). */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -24,18 +24,18 @@ import { APP_LIMITS } from '../limits.ts';
 export interface LiveSenderOptions {
   url: string;
   token_file?: string | null | undefined;
-  /** The token itself, instead of a file. Messages left in the outbox then wait for a sender that has the token. */
+  /** The token itself, if it is not in a file. Undelivered messages then wait for a sender that has it. */
   token?: string | null | undefined;
-  /** A file with certificates that vouch for the collector's. */
+  /** A file with certificates that the collector's certificate is checked against. */
   ca?: string | null | undefined;
   /** Folder of the outboxes. */
   outbox: string;
   clock?: Clock | undefined;
   random?: RandomSource | undefined;
   times?: Partial<SenderTimes> | undefined;
-  /** Handles `user_input`, `interrupt` and `tool_confirmation_response`; default: they are refused. */
+  /** Handles `user_input`, `interrupt` and `tool_confirmation_response`. Default: they are refused. */
   onInput?: ((message: WireMessage) => InputReply | Promise<InputReply>) | undefined;
-  /** Lost connections, clocks that differ, refusals. */
+  /** Receives lost connections, clock differences and refusals. */
   onNotice?: ((notice: Notice) => void) | undefined;
 }
 
@@ -43,9 +43,9 @@ export interface Undelivered {
   session_id: string;
   /** Messages without an acknowledgement. */
   messages: number;
-  /** Why no collector will ever take them; null: the next tacho tries again. */
+  /** Why no collector will ever accept them. Null if the next tacho tries again. */
   refused: string | null;
-  /** Where refused ones are kept. */
+  /** Where refused messages are kept. */
   path: string | null;
 }
 
@@ -80,24 +80,24 @@ export class LiveSender {
     return this.#sender.connected;
   }
 
-  /** The session's outbox, new or as it was left; a `busy` TachoError while another process has it. */
+  /** The session's outbox, new or existing. Throws a `busy` TachoError while another process has it. */
   open(session_id: string, first_seq = 1): OutSession {
     const known = this.sessions.find((session) => session.session_id === session_id);
     if (known !== undefined) return known;
     rememberTarget(dirname(this.#dir), this.#target);
     const outbox = openOutbox(this.#dir, { ...this.#target, session_id, first_seq });
     if (outbox !== null) return this.adopt(outbox);
-    const text = `another process sends for session ${session_id}: wait for its end, or give another --session`;
+    const text = `another process is sending for session ${session_id}: wait until it ends, or choose another --session`;
     throw new TachoError('busy', text, { stage: 'live', retryable: true });
   }
 
-  /** The number with which a session continues: by the outbox, else by the collector where one answers soon, else 1. */
+  /** The number with which a session continues: from the outbox, else from a collector that answers soon, else 1. */
   async where(session_id: string): Promise<number> {
     if (existsSync(outboxPath(this.#dir, session_id))) return 1;
     return (await this.#sender.where(session_id, APP_LIMITS.live_where_ms)) ?? 1;
   }
 
-  /** Waits while the outboxes are full and a connected collector is taking messages. */
+  /** Waits while the outboxes contain more than a connected collector has yet to accept. */
   async room(): Promise<void> {
     for (const { outbox, sender } of this.sessions)
       while (outbox.bytes > APP_LIMITS.live_outbox_trim_bytes && this.#sender.connected) {
@@ -106,30 +106,30 @@ export class LiveSender {
       }
   }
 
-  /** A session that another process left. */
+  /** Takes over an existing outbox. */
   adopt(outbox: Outbox): OutSession {
     const session = new OutSession(outbox, this.#sender.add(outbox));
     this.sessions.push(session);
     return session;
   }
 
-  /** Waits until all is acknowledged, at most this long. */
+  /** Waits until everything is acknowledged, at most this long. */
   async settled(wait_ms: number): Promise<boolean> {
     const all = await Promise.all(this.sessions.map(({ sender }) => sender.settled(wait_ms)));
     return !all.includes(false);
   }
 
-  /** Ends the connection. Delivered sessions are removed; the others stay for the next tacho, and are returned. */
+  /** Ends the connection. Delivered outboxes are removed, the others stay for the next tacho and are returned. */
   async close(): Promise<Undelivered[]> {
     await this.#sender.close();
     return this.sessions.map(leave).filter((left) => left !== null);
   }
 }
 
-/** Whether a refusal is about the session itself; one of the sender (a wrong token) may be mended. */
+/** Whether a refusal concerns the session itself. A refusal of the sender (wrong token) may be fixed. */
 const FOR_GOOD = (error_code: string) => error_code !== 'AUTH_FAILED';
 
-/** A sender that is done with a session: the file goes, stays, or is set aside. */
+/** Called when a sender is done with a session: removes, keeps or sets aside the file. */
 function leave({ outbox, sender, session_id }: OutSession): Undelivered | null {
   const { done, failure, acked } = sender;
   const messages = outbox.last_seq - acked;
@@ -138,7 +138,7 @@ function leave({ outbox, sender, session_id }: OutSession): Undelivered | null {
     const refused = `${failure.error_code}: ${failure.message}`;
     return { session_id, messages, refused, path: outbox.setAside() };
   } else {
-    // A run that was killed is finished by what is in its outbox.
+    // A killed run is finished from the contents of its outbox.
     if (done && outbox.last_event.seq === 0) outbox.trim(acked);
     outbox.close(acked);
   }
@@ -163,20 +163,20 @@ export class OutSession {
     return this.outbox.last_seq + 1;
   }
 
-  /** Writes the messages as they are, to disk, and rings the sender. */
+  /** Writes the messages unchanged to disk and notifies the sender. */
   put(messages: readonly { seq: number; type: string; text: string }[], event = 0): void {
     if (this.outbox.bytes > APP_LIMITS.live_outbox_trim_bytes) this.outbox.trim(this.sender.acked);
     this.outbox.append(messages.map((message) => ({ ...message, event })));
     this.sender.wake();
   }
 
-  /** Numbers and dates our own messages, then puts them. */
+  /** Numbers and timestamps our own messages, then writes them. */
   say(messages: readonly LiveMessage[], event = 0): void {
     this.put(numbered(this.session_id, this.next_seq, messages), event);
   }
 }
 
-/** In words, for stderr. */
+/** As text, for stderr. */
 export function undeliveredText({ session_id, messages, refused, path }: Undelivered): string {
   const many = `${plural(messages, 'message')} of session ${session_id}`;
   return refused === null
@@ -184,7 +184,7 @@ export function undeliveredText({ session_id, messages, refused, path }: Undeliv
     : `${many} refused (${refused}): kept in ${path}`;
 }
 
-/** A notice in words; null where nobody needs to read it. */
+/** A notice as text. Null if it is not worth showing. */
 export function noticeText(notice: Notice): string | null {
   switch (notice.kind) {
     case 'lost':

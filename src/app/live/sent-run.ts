@@ -1,6 +1,6 @@
 /**
- * Sends a run's events to a collector (LP-8). Contract: the sink writes to the outbox and returns; failures of the
- * collector or the outbox are reported and never touch the run.
+ * Sends a run's events to a collector (LP-8). Contract: the sink writes to the outbox and returns. Failures of the
+ * collector or the outbox are reported and never affect the run.
  */
 
 import type { Clock } from '../../lib/clock.ts';
@@ -18,12 +18,12 @@ import { LiveSender, noticeText, type OutSession, undeliveredText } from './send
 interface SentRunOptions {
   state_dir: string;
   clock: Clock;
-  /** Receives input from the collector. */
+  /** The agent that gets input from the collector. */
   input: AgentInput;
   say(text: string): void;
 }
 
-/** Passes a client's message to the agent (LP-14). */
+/** Passes a client's message to a run (LP-14). */
 function inputTo(agent: AgentInput, { type, data }: WireMessage): InputAnswer {
   switch (type) {
     case 'user_input':
@@ -37,7 +37,7 @@ function inputTo(agent: AgentInput, { type, data }: WireMessage): InputAnswer {
   }
 }
 
-/** Its constructor throws a TachoError for an address or a token file that cannot be used. */
+/** The constructor throws a TachoError for an unusable address or token file. */
 export class SentRun {
   readonly #config: LiveRunConfig;
   readonly #options: SentRunOptions;
@@ -80,7 +80,7 @@ export class SentRun {
     const { call_timeout_ms, trace } = this.#config;
     this.#session ??= this.#live.open(event.run_id);
     this.#projector ??= new LiveProjector({ session_id: event.run_id, call_timeout_ms, trace });
-    // Apart: a recovery must know which messages came from an event, and which from a timer.
+    // Separately, so that a recovery can distinguish messages made from an event from those made by time.
     this.#session.say(this.#projector.tick(event.at_ms - 1));
     this.#session.say(this.#projector.push(event), event.seq);
     this.#arm();
@@ -100,7 +100,7 @@ export class SentRun {
     this.#arm();
   }
 
-  /** A full disk or outbox ends the sending, not the run. Only a recovery continues it. */
+  /** A full disk or outbox ends the sending, not the run. A recovery may continue it. */
   #guarded(work: () => void): void {
     if (this.#broken) return;
     try {
@@ -111,12 +111,12 @@ export class SentRun {
     }
   }
 
-  /** Waits briefly for the last acknowledgements and reports what is not delivered. */
+  /** Waits briefly for the last acknowledgements and reports undelivered messages. */
   async end(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     try {
-      // A collector that is away is not waited for.
+      // An unavailable collector is unlikely to return just now.
       const wait_ms = this.#live.connected
         ? APP_LIMITS.live_last_acks_ms
         : APP_LIMITS.live_deliver_ms;
@@ -129,5 +129,5 @@ export class SentRun {
   }
 }
 
-/** With a fixed clock the time never comes; the timer checks again. */
+/** A fixed clock never reaches the time, so the timer checks again. */
 const MOST_MS = 10_000;

@@ -1,4 +1,4 @@
-/** A collector on this machine: the transports, the journal of the state folder, one at a time for each folder. */
+/** A collector on this machine: the transports and the journal of the state folder, one collector per folder. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -32,7 +32,7 @@ import { livePaths } from './paths.ts';
 export interface ServeOptions {
   state_dir: string;
   version: string;
-  /** Where to listen; without any of these: the socket of the state folder. */
+  /** Where to listen. Default: the socket of the state folder. */
   socket?: string | undefined;
   /** HOST:PORT. */
   tcp?: string | undefined;
@@ -42,19 +42,19 @@ export interface ServeOptions {
   tls_cert?: string | undefined;
   tls_key?: string | undefined;
   limits?: Partial<CollectorLimits> | undefined;
-  /** The user agreed to act on a state folder that is not known as the user's own. */
+  /** The user agreed to act on a state folder that is not known to be the user's own. */
   trust?: boolean | undefined;
-  /** Called with what is sent to others, and with what is left undone. */
+  /** Called with destinations of messages, and with work that is not done. */
   say?: ((text: string) => void) | undefined;
   clock?: Clock | undefined;
-  /** Take the state folder over from a collector that holds it. */
+  /** Take over the state folder from a collector that holds it. */
   force?: boolean | undefined;
 }
 
 export type Serving = Awaited<ReturnType<typeof serve>>;
 
 export async function serve(options: ServeOptions) {
-  // Mistakes of the caller show before anything is made.
+  // Mistakes of the caller are reported before anything is created.
   const plan = planOf(options);
   const paths = livePaths(options.state_dir);
   openStateDir(options.state_dir);
@@ -106,17 +106,17 @@ export async function serve(options: ServeOptions) {
   const left = deliverLeft(options.state_dir, { trust, say });
   return {
     listening: listeners.map(({ address }) => addressText(address)),
-    /** Where a damaged index was put; the new one is filled from the journal. */
+    /** Where a damaged index was moved. The new one is filled from the journal. */
     moved_to: index.moved_to,
     collector,
-    /** Resolves when nothing more can come: stdin was all there is, and it has ended. */
+    /** Resolves when no more input is possible: stdin was the only source, and it has ended. */
     ended: Promise.all(listeners.map((listener) => listener.ended)).then(() => {}),
-    /** Takes nothing more, makes durable what came, acknowledges it, closes. */
+    /** Stops accepting messages, makes received ones durable, acknowledges them, closes. */
     stop: () => left().then(stop),
   };
 }
 
-/** Anything but this machine's own addresses needs a token and TLS (LP-13). */
+/** Any address beyond this machine needs a token and TLS (LP-13). */
 function planOf(options: ServeOptions) {
   const { tcp, token_file, tls_cert, tls_key } = options;
   for (const name of ['socket', 'pipe', 'token_file', 'tls_cert', 'tls_key'] as const)
@@ -143,7 +143,7 @@ function planOf(options: ServeOptions) {
   };
 }
 
-/** Sockets beyond the collector's connections, to refuse peers when there are too many. */
+/** Sockets beyond the collector's connections, for peers that are refused because there are too many. */
 const SPARE_SOCKETS = 16;
 
 function transports(
@@ -175,10 +175,10 @@ function transports(
   return list;
 }
 
-/** For the journal, the index, and what else a process has open. */
+/** Descriptors for the journal, the index, and other open files of the process. */
 const OWN_FILES = 64;
 
-/** Peers must not use up the files that the collector itself needs; one that reads the journal costs two. */
+/** Peers must not use up the descriptors that the collector itself needs. A peer that reads the journal takes two. */
 function connectionsMax(): number {
   const room = Math.floor((openFilesMax() - OWN_FILES) / 2) - SPARE_SOCKETS;
   return Math.min(LIVE_LIMITS.connections_max, Math.max(MIN_CONNECTIONS, room));
@@ -186,7 +186,7 @@ function connectionsMax(): number {
 
 const MIN_CONNECTIONS = 8;
 
-/** How many files this process may open; where the system does not say, as many as it likes. */
+/** How many files this process may open. Unlimited if the system does not state it. */
 function openFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');

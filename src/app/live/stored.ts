@@ -1,13 +1,13 @@
-/** Messages that a collector stored in a state folder, read from its files: no collector needs to run. */
+/** Messages that a collector stored in a state folder, read from its files: no collector needs to be running. */
 import { readText, type WireMessage } from '../../live/protocol/messages.ts';
 import { readAll, readSession } from '../../store/journal/read.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
 import { livePaths } from './paths.ts';
 
-/** The journal's source of accepted messages; another source has messages that were refused because their number was in use. */
+/** The journal's source of accepted messages. Those refused because of a duplicate number are stored under another. */
 const LIVE_SOURCE = 'live';
 
-/** Entries of one session, or of all; a line that was written twice comes twice. */
+/** Entries of one session, or of all. A line that was written twice is returned twice. */
 export async function* storedMessages(state_dir: string, session: string | null) {
   const { journal } = stateDirAt(livePaths(state_dir).dir);
   const stored = session === null ? readAll(journal) : readSession(journal, session);
@@ -15,9 +15,9 @@ export async function* storedMessages(state_dir: string, session: string | null)
 }
 
 export interface TailFilter {
-  /** Ids, or the beginnings of ids that tacho made; null: all sessions. */
+  /** Ids, or prefixes of ids that tacho created. Null: all sessions. */
   sessions: readonly string[] | null;
-  /** From this number of every session on; null: only what comes from now on. */
+  /** From this number of every session. Null: only new messages. */
   from: number | null;
   types: ReadonlySet<string> | null;
 }
@@ -25,7 +25,7 @@ export interface TailFilter {
 const MADE_ID = /^[rs]_[0-9a-z]{26}$/;
 const MADE_ID_PART = /^([rs]_)?[0-9a-z]{6,25}$/;
 
-/** Whether it is the beginning of an id: the collector knows only whole ones. */
+/** Whether it is a prefix of an id: the collector knows only whole ones. */
 export const isPart = (id: string) => MADE_ID_PART.test(id) && !MADE_ID.test(id);
 
 export function isOf({ sessions }: TailFilter, session_id: string): boolean {

@@ -1,4 +1,4 @@
-/** Watching a collector as a client: over lost connections, in order, each message once (LP-10, LP-11). */
+/** Watches a collector as a client: across lost connections, in order, each message once (LP-10, LP-11). */
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -22,17 +22,17 @@ export interface TailOptions extends TailFilter {
   version: string;
   token: string | null;
   ca: string | null;
-  /** Whether it continues after the stored messages. */
+  /** Whether to continue after all stored messages were received. */
   follow: boolean;
   signal: AbortSignal;
   show: Shown;
-  /** Takes notes about the connection itself. */
+  /** Receives notices about the connection itself. */
   note(text: string): void;
   clock?: Clock;
   retry_ms?: number;
 }
 
-/** Runs until the signal, or until everything stored is shown. A first connection that fails is an error. */
+/** Runs until aborted, or until everything stored was received. A failing first connection is an error. */
 export async function tail(options: TailOptions): Promise<void> {
   const { signal, note, address, retry_ms = LIVE_LIMITS.retry_ms } = options;
   const watcher = new Watcher(options);
@@ -60,7 +60,7 @@ class Watcher {
   readonly #cursors = new ReadCursors();
   #shown: Promise<void> = Promise.resolve();
   #waiting_bytes = 0;
-  /** Last stored numbers of the sessions that the collector named, where it ends with the stored messages. */
+  /** The last numbers of sessions that the collector announced, if only stored messages are wanted. */
   readonly #stored = new Map<string, number>();
   #count = 0;
 
@@ -69,17 +69,17 @@ class Watcher {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Resolves when everything received is on the screen. */
+  /** Resolves when everything received has been shown. */
   shown(): Promise<void> {
     return this.#shown;
   }
 
-  /** One connection: why it ended, or null when there is nothing more to wait for. */
+  /** Runs one connection to its end. Returns why it ended, or null if there is nothing more to wait for. */
   async watch(first: boolean): Promise<Error | null> {
     await this.#shown;
     const { address, ca, signal } = this.#options;
     const wire = await dial(address, { ca, lock: takeLock });
-    const state = { told_ms: 0, behind: new Set<string>() };
+    const state = { received_ms: 0, behind: new Set<string>() };
     const { version, token } = this.#options;
     const client_info = { name: 'tacho', version, capabilities: [] };
     const link = new Link(wire, {
@@ -89,7 +89,7 @@ class Watcher {
       name: `tail-${process.pid}`,
       onSkew: () => undefined,
       onMessage: (message, text) => {
-        state.told_ms = this.#clock.elapsed();
+        state.received_ms = this.#clock.elapsed();
         this.#take(message, text, { link, wire, first, behind: state.behind });
       },
     });
@@ -97,10 +97,12 @@ class Watcher {
     signal.addEventListener('abort', stop);
     try {
       await link.open();
-      state.told_ms = this.#clock.elapsed();
+      state.received_ms = this.#clock.elapsed();
       this.#subscribe(link, first);
-      const all_told = this.#options.follow ? null : this.#quiet(state, link);
-      const why = await (all_told === null ? link.ended : Promise.race([link.ended, all_told]));
+      const all_received = this.#options.follow ? null : this.#quiet(state, link);
+      const why = await (all_received === null
+        ? link.ended
+        : Promise.race([link.ended, all_received]));
       return signal.aborted ? null : why;
     } finally {
       signal.removeEventListener('abort', stop);
@@ -113,7 +115,7 @@ class Watcher {
     const session_ids = sessions?.some(isPart) ? null : (sessions?.slice() ?? null);
     this.#say(link, { session_ids, types: null, from_seq: from });
     if (first || from !== null) return;
-    // New messages only: those that were sent while we were away are requested by number.
+    // Only new messages were requested: messages sent during a lost connection are requested by number.
     this.#cursors.settle();
     this.#catchUp(link, this.#cursors.unfinished());
   }
@@ -148,7 +150,7 @@ class Watcher {
     this.#show(message, text, on.wire);
   }
 
-  /** Messages of the collector itself. */
+  /** Handles the collector's own messages. */
   #aside(message: WireMessage, text: string, on: On): void {
     const { type, session_id, data } = message;
     if (type === 'error') this.#options.note(`the collector says: ${data.message}`);
@@ -165,7 +167,7 @@ class Watcher {
     }
   }
 
-  /** In order; reading pauses while too much waits for the screen. */
+  /** Shows messages in order. While too much waits for the screen, nothing more is read. */
   #show(message: WireMessage, text: string, wire: Duplex): void {
     this.#waiting_bytes += text.length;
     if (this.#waiting_bytes > APP_LIMITS.live_unshown_bytes_max) wire.pause();
@@ -177,12 +179,12 @@ class Watcher {
     });
   }
 
-  /** Resolves with null when the collector has been silent for a while; for longer where it knows of more. */
-  async #quiet(state: { told_ms: number }, link: Link): Promise<null> {
+  /** Resolves with null when the collector has been silent for a while, longer if it has announced more. */
+  async #quiet(state: { received_ms: number }, link: Link): Promise<null> {
     while (!link.gone) {
       const more = [...this.#stored].some(([id, seq]) => this.#cursors.have(id) < seq);
       const enough_ms = more ? APP_LIMITS.live_silence_ms_max : APP_LIMITS.live_silence_ms;
-      const quiet_ms = this.#clock.elapsed() - state.told_ms;
+      const quiet_ms = this.#clock.elapsed() - state.received_ms;
       if (quiet_ms >= enough_ms && this.#waiting_bytes === 0) break;
       await sleep(QUIET_LOOK_MS);
     }
@@ -190,16 +192,16 @@ class Watcher {
   }
 }
 
-/** Between two checks whether the collector is silent. */
+/** Interval of the checks whether the collector is silent. */
 const QUIET_LOOK_MS = 100;
 
 interface On {
   link: Link;
   wire: Duplex;
   first: boolean;
-  /** Sessions for which what is missing has been asked for. */
+  /** Sessions with missing messages that have been requested. */
   behind: Set<string>;
 }
 
-/** Far below the subscriptions that a connection may have. */
+/** Far below the number of subscriptions that a connection may have. */
 const CATCH_UPS_MAX = 32;

@@ -1,4 +1,4 @@
-/** Reads a stream and judges it, in flat memory. */
+/** `tacho validate`: reads a stream and judges it, in constant memory. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { Judge } from '../../conformance/judge.ts';
@@ -36,7 +36,7 @@ interface Reader {
 
 const STAGE = 'validate';
 
-/** A message as the judge takes it; `received_at` is what a receiver may have noted on it. */
+/** A message as the judge takes it. `received_at` may have been added by a receiver. */
 function pushMessage(judge: Judge, read: ReadMessage, line: number): void {
   const noted = (read.message as { received_at?: unknown } | null)?.received_at;
   const received_ms = typeof noted === 'string' ? (isoTime(noted) ?? null) : null;
@@ -58,7 +58,7 @@ function liveReader(against: SentStream | null): Reader {
   };
 }
 
-/** The alternative that is meant: the one with the record's type. */
+/** The alternative with the record's type. */
 function alternative(schema: JsonSchema, { type }: Record<string, unknown>): JsonSchema | null {
   if (schema.anyOf === undefined) return schema;
   return schema.anyOf.find(({ properties }) => properties?.type?.const === type) ?? null;
@@ -108,7 +108,7 @@ function parsed(bytes: Buffer): { value: Record<string, unknown> | null; fault: 
 
 const VERSION = /"schema_version"\s*:\s*"(tacho\.transcript|openagent\.run_event)\./;
 
-/** By the beginning of the first line; anything that is not another kind of record is judged as a message. */
+/** Detected from the beginning of the first line. Anything but the other records is judged as a message. */
 function formatOf(head: string): ValidateFormat {
   const found = VERSION.exec(head.trimStart().split('\n', 1)[0] ?? '');
   if (found === null) return 'live';
@@ -149,10 +149,10 @@ const LINE_BYTES_MAX: Readonly<Record<ValidateFormat, number>> = {
   transcript: APP_LIMITS.transcript_line_bytes_max,
 };
 
-/** Enough of a stream to recognise its format. */
+/** Enough of a stream to detect its format. */
 const HEAD_BYTES = 4096;
 
-/** `format`: null: found by the first line. `against`: the stream as it was sent. */
+/** `format`: null to detect it from the first line. `against`: the stream as it was sent. */
 export async function validateInput(
   input: ValidateInput,
   options: { format: ValidateFormat | null; against: ValidateInput | null },
@@ -185,7 +185,7 @@ export async function validateInput(
   return reader.report();
 }
 
-/** Judges the messages that the collector of a state folder stored: of one session, or all. */
+/** Validates the messages that the collector of a state folder has stored: one session, or all. */
 export async function validateStored(state_dir: string, session: string | null): Promise<Report> {
   const judge = new Judge();
   let line = 0;

@@ -79,7 +79,7 @@ export interface LimitOptions {
   loopGuard?: number | null | undefined;
 }
 
-/** Options that only the command line has: where it shows the run. */
+/** Options that only the command line has: how it shows the run. */
 interface ShownRunOptions extends RunOptions {
   outputMode?: OutputMode | undefined;
   tui?: boolean | undefined;

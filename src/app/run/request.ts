@@ -1,5 +1,4 @@
-/** The request of a run: its options, completed with defaults and checked, before anything is started. */
-
+/** The request for a run, completed with defaults and checked before anything is started. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
@@ -126,7 +125,7 @@ function checkTimeout(timeout_ms: number | null): void {
   throw usage(`a timeout must be over 0 and at most ${most} seconds`);
 }
 
-/** Throws if a limit cannot stop the agent in time, and that is not accepted. */
+/** Throws if a limit could not stop the agent in time, unless that is explicitly accepted. */
 function checkLimits(agent: Agent, options: Omit<RunOptions, 'prompt'>): void {
   const why = options.bestEffortLimits ? null : lateLimit(limitsOf(options), agent);
   if (why !== null) throw usage(why);
@@ -209,7 +208,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   };
 }
 
-/** The part that a run and the messages of an SDK have in common. */
+/** The common part of requests for runs and for messages of an SDK. */
 function requestOf(options: AgentRunOptions, agent: Agent, run_id?: string) {
   const { clock = clockOf(process.env), random = randomOf(process.env) } = options;
   return {

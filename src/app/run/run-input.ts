@@ -1,6 +1,7 @@
 /**
- * Input for a running agent (LP-14). Its stdin stays open until the agent rests and nothing is waiting.
- * Contract: nothing here blocks or throws; input that was taken is in the record, by the agent's own events or by a note.
+ * Input from others to a running agent (LP-14). The agent's stdin stays open for it until the agent is idle and
+ * nothing is waiting. Contract: nothing here blocks or throws. Accepted input appears in the record, from the agent's
+ * own events or as a note.
  */
 import type { Writable } from 'node:stream';
 import { newUuid, type RandomSource } from '../../lib/ids.ts';
@@ -24,7 +25,7 @@ export function refused(state: InputState, why: string): InputAnswer {
   return { taken: false, why, state, allowed: state === 'closed' ? [] : ['running'] };
 }
 
-/** Ways to talk to a running agent. Nothing here blocks or throws. */
+/** Input for a running agent. Nothing here blocks or throws. */
 export interface AgentInput {
   /** Sends a message to the agent, as its user. If taken, it is on its way to the agent, which reads it when it can. */
   say(text: string): InputAnswer;
@@ -118,7 +119,7 @@ export class RunInput implements AgentInput {
     for (const text of this.#talk.waiting) this.#note('input_unread', text);
   }
 
-  /** Notes since the last call about input that the agent's own events do not show. */
+  /** New notes about input that the agent's own events do not show. */
   notes(): Draft[] {
     const notes = this.#notes;
     this.#notes = [];

@@ -25,7 +25,7 @@ export interface AgentReport {
 const VERSION_WAIT_MS = 10_000;
 const VERSION_CHARS_MAX = 64 * 1024;
 
-/** The version that the program prints; null when it does not answer. */
+/** The version that the program reports. Null if it does not answer. */
 function versionOf(path: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
     // In its own group, so that everything a hanging program has started ends with it.

@@ -85,7 +85,7 @@ function existingParent(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existingParent(dirname(path));
 }
 
-/** Writes, reads and removes a file in the journal's folder. */
+/** Writes, reads and removes a file in the journal folder. */
 function writing({ journal }: StateDir): Finding {
   const path = join(journal, `doctor-${process.pid}`);
   try {

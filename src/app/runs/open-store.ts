@@ -1,5 +1,4 @@
-/** The store of recorded runs, for programs. The first call loads the modules that it needs. */
-
+/** The store of recorded runs, for programs. Its parts are loaded by the first call. */
 import { TachoError } from '../../lib/errors.ts';
 import { aFunction, checkOptions } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';

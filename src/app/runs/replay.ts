@@ -35,7 +35,7 @@ export function runIdIn(state: StateDir, index: Index, text: string): string {
 }
 
 function unknownRun({ path }: StateDir, text: string): TachoError {
-  const say = `no run "${text}" in ${path}: give a run id, a session id, the beginning of one, last or last~1; tacho runs list shows the runs`;
+  const say = `no run "${text}" in ${path}: give a run id, a session id, a prefix of one, last or last~1; tacho runs list shows the runs`;
   return new TachoError('not_found', say, { stage: 'find' });
 }
 

@@ -1,5 +1,4 @@
-/** The methods of the store. Each reads an index that has every finished run of the journal. */
-
+/** Requests of programs to the store, each with an index that has every finished run of the journal. */
 import { existsSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { Event } from '../../model/event.ts';

@@ -1,4 +1,4 @@
-/** Whatever texts records have, reading them as byte text gives the events and the outcome that reading text gives. */
+/** Whatever texts records contain, reading them as byte text gives the same events and outcome as reading text. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { recordingsIn } from '../../../test/test-agent.ts';
@@ -19,7 +19,7 @@ type Channel = 'stdout' | 'session';
 
 const CJK = '文字'.repeat(200);
 
-/** Texts of which a part, the length, the case or the spaces are others in bytes. */
+/** Texts with parts, lengths, case or white space that differ in bytes. */
 const WORDS = [
   'voilà',
   'cat notes/你',
@@ -37,7 +37,7 @@ const WORDS = [
   '{"output":"\\u4f60","metadata":{"exit_code":3}} é',
 ];
 
-/** The record with the word in its texts, in the place of some of them, behind others. Names of kinds stay. */
+/** The record with the word in its texts: instead of some, after others. Names of kinds stay. */
 function changed(value: unknown, word: string, seed: number, key = ''): unknown {
   if (typeof value === 'string') {
     const pick = (seed + key.length * 7 + value.length) % 4;
@@ -105,7 +105,7 @@ const escaped = (json: string) =>
 const folderOf = (agent: string) => join(import.meta.dirname, '../../agents', agent, 'testdata');
 
 describe.each(AGENT_IDS)('%s', (id) => {
-  test('texts beyond ASCII, wherever they are', async () => {
+  test('texts outside ASCII, wherever they are', async () => {
     const agent = (await findAgent(id)) as Agent;
     const small = recordingsIn(folderOf(id)).filter(({ bytes }) => bytes.length < 60_000);
     const every = Math.ceil(small.length / 12);
@@ -177,7 +177,7 @@ const answered = (text: string) => [
 const qwenAsks = (text: string) => answered(`Qwen Code requires permission to use ${text}`);
 const DECLINED = ', but that permission was declined';
 
-/** Records of which a decoder looks into the texts. */
+/** Records with texts that a decoder inspects. */
 const CASES: [string, Channel, Records][] = [
   ['claude', 'session', [user('x'), user(`${long(500)}${typed('你')}`), body]],
   ['claude', 'session', [user('x'), user(`${long(1024)}${typed('你')}`), body]],
@@ -198,7 +198,7 @@ const CASES: [string, Channel, Records][] = [
   ['qwen', 'stdout', answered(`"${long(150)}" is not listed in the active core tools allowlist`)],
 ];
 
-test('an export over many lines, and a draft that is not from the lines', async () => {
+test('an export of many lines, and a draft that is not from the lines', async () => {
   const agent = (await findAgent('opencode')) as Agent;
   compare(agent, 'session', '{\n"info": {\n"id": "ses_1",\n"title": "x\u00a0\n}\n}\n\u00a0{\n', '');
   const left_out = problem('reconcile', 'bad_record', `left out: ${long(200)}`);
@@ -218,7 +218,7 @@ test.each(CASES)('%s %s: %j', async (id, channel, records) => {
   compare((await findAgent(id)) as Agent, channel, lines, '');
 });
 
-test('lines that are no records, and problems beyond what is listed', async () => {
+test('lines that are not records, and problems beyond those that are listed', async () => {
   const agent = (await findAgent('claude')) as Agent;
   const lines = [
     'plain text — naïve\n',
@@ -260,7 +260,7 @@ test.each(['outcome', 'transcript'] as const)('convert --to %s, with secrets', a
   }
 });
 
-test('drift in byte text is that in text', async () => {
+test('drift in byte text is the same as in text', async () => {
   const agent = (await findAgent('claude')) as Agent;
   const hash = () => '00000000';
   const redactor = createRedactor({ env: {}, secret_env: [], hash });

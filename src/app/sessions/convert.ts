@@ -1,4 +1,7 @@
-/** A recording → events, run-events, live messages, an outcome or a transcript in several forms, through the same code as a live run. */
+/**
+ * A recording → events, run-events, live messages, an outcome or a transcript in several forms, with the code of a
+ * live run.
+ */
 import { basename } from 'node:path';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
@@ -42,15 +45,15 @@ export interface ConvertOptions {
   /** With `agentv`: the eval's test that the rows are for. */
   test_id?: string | null;
   redactor?: AnyRedactor;
-  /** Texts are redacted when they are whole: pieces of them stay as they are. */
+  /** Texts are redacted only when they are whole: pieces of them stay unchanged. */
   whole_texts?: boolean;
-  /** Events hold byte text. */
+  /** Events contain byte text. */
   byte_text?: boolean;
-  /** Every line that is no record is an event of its own. */
+  /** Every line that is not a record becomes its own event. */
   every_line?: boolean;
-  /** Instead of the agent's own. */
+  /** Used instead of the agent's own decoder. */
   decoder?: Decoder;
-  /** Is shown every event. */
+  /** Called with every event. */
   watch?: (event: Event) => void;
 }
 
@@ -80,12 +83,12 @@ function pipelineFor(
   });
 }
 
-/** The redactor of what events hold. */
+/** A redactor for the contents of events. */
 function ofEvents(redactor: AnyRedactor, { byte_text }: { byte_text?: boolean }): Redactor {
   return byte_text ? redactor.forByteText() : redactor;
 }
 
-/** Events of the recording, a batch at a time; with a redactor, without its secrets. */
+/** Events of the recording in batches; with a redactor, without its secrets. */
 export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]> {
   const { redactor, whole_texts = false, watch } = options;
   const gate = redactor && createGate(ofEvents(redactor, options), { whole_texts });
@@ -112,15 +115,15 @@ async function* readEvents(options: ConvertOptions, gate: Gate | undefined) {
   yield pipeline.finish();
 }
 
-/** Options with which whole texts are redacted, as byte text where that is the same. */
+/** Options with which whole texts are redacted, as byte text if the result is the same. */
 function asBytes<O extends RedactedOptions>(options: O): O & { byte_text: boolean } {
   return { ...options, whole_texts: true, byte_text: options.redactor.bytes_too };
 }
 
-/** Size of a piece of output: one event can make megabytes of messages. */
+/** Characters passed on together: one event can make megabytes of messages. */
 const PIECE_CHARS = 1024 * 1024;
 
-/** An event as lines of a form; '' where the form has none for it. */
+/** An event as lines of a format; '' if the format has none for it. */
 type ToLines = (event: Event) => string;
 
 const LINE_FORMS: Record<LineForm, (options: ConvertOptions) => ToLines> = {
@@ -191,7 +194,7 @@ async function* transcriptText(options: RedactedOptions, form: TranscriptForm) {
   const { redactor, byte_text } = given;
   const path = typeof options.input === 'string' ? options.input : null;
   using writer = new TranscriptWriter({ tmp: tmpFolder(), byte_text, redactor, path });
-  // Calls go to the writer; the outcome needs none of them.
+  // Calls are passed to the writer; the outcome needs none of them.
   const fold = createOutcomeFold({ keepIo: false, byte_text, onCall: () => undefined });
   for await (const events of eventsOf(given)) {
     for (const event of events) {
@@ -211,7 +214,7 @@ const FORMS: Record<TranscriptForm, Form> = {
   atif: (made) => inPieces(atifText(made.view)),
 };
 
-/** The converted text in pieces. */
+/** The converted text in chunks. */
 export function convertTo(
   options: RedactedOptions,
   to: ConvertTo,

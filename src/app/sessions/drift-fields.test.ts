@@ -23,7 +23,7 @@ const freshIn = (record: Record<string, unknown>) => {
   return [...fields.fresh.keys()];
 };
 
-test('fields that no recording shows are not new where they are listed, whatever they hold', () => {
+test('unrecorded fields are not new if they are listed, whatever they contain', () => {
   expect(freshIn({ type: 'say', mood: { level: 1, colour: 2 } })).toEqual([]);
   const blocks = [
     { type: 'text', text: '', lang: 'en', state: 1 },
@@ -32,11 +32,11 @@ test('fields that no recording shows are not new where they are listed, whatever
   expect(freshIn({ type: 'say', blocks })).toEqual(['say: blocks<text>.state']);
 });
 
-test('a kind that no recording shows is not compared, though some of its fields are listed', () => {
+test('an unrecorded kind is not compared, although some of its fields are listed', () => {
   expect(freshIn({ type: 'think', text: '', mood: 1 })).toEqual([]);
 });
 
-test('a text is read as JSON only where the declaration says that it is', () => {
+test('a text is read as JSON only if it is declared as such', () => {
   const json = (more: object) => JSON.stringify({ type: 'text', id: 1, ...more });
   expect(freshIn({ type: 'say', row: json({ mood: 1 }) })).toEqual([
     'say: row.type',

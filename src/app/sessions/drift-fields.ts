@@ -1,4 +1,7 @@
-/** New and missing fields of records, against what an agent's folder declares (AG-19). Memory: the declaration and the findings. */
+/**
+ * New and missing fields of records, compared with the declaration in an agent's folder (AG-19). Memory: the
+ * declaration and the findings.
+ */
 
 import { isLonger, jsonInside } from '../../lib/byte-text.ts';
 import { type Field, type Fields, join, parseShape, type Shape } from '../../lib/shape.ts';
@@ -8,10 +11,10 @@ import { APP_LIMITS } from '../limits.ts';
 
 type Native = Readonly<Record<string, unknown>>;
 
-/** Code of the notice that carries the line of a new field. */
+/** The code of the notice that reports the line of a new field. */
 export const NEW_FIELD = 'new_field';
 
-/** The decoder, and every whole record shown to `see` before it. */
+/** The decoder, with every whole record passed to `see` first. */
 export function watched(decoder: Decoder, see: (record: Native, out: Draft[]) => void): Decoder {
   const each = (value: unknown, out: Draft[]) => {
     if (Array.isArray(value)) for (const item of value) each(item, out);
@@ -29,18 +32,18 @@ export function watched(decoder: Decoder, see: (record: Native, out: Draft[]) =>
 }
 
 export class FieldWatch {
-  /** New fields by place, and how often each was seen. */
+  /** New fields by position, with the number of occurrences. */
   readonly fresh = new Map<string, number>();
   /** New fields beyond the limit. */
   readonly left_out = new Set<string>();
   readonly #shapes: RecordShapes;
   readonly #kinds = new Map<string, Shape>();
-  /** Objects seen of each kind and place, and which of their fields were never missing from all. */
+  /** Objects seen of each kind and position, and which of their fields were never missing from all. */
   readonly #seen = new Map<Fields, { count: number; names: Set<string> }>();
 
   readonly #cut: (text: string) => string;
 
-  /** `cut` makes a place of a readable length. */
+  /** `cut` shortens a position to a readable length. */
   constructor(shapes: RecordShapes, channel: 'stdout' | 'session', cut: (text: string) => string) {
     this.#shapes = shapes;
     this.#cut = cut;
@@ -58,7 +61,7 @@ export class FieldWatch {
     if (fields !== undefined) this.#object(record, fields, out);
   }
 
-  /** Fields that every record had and none has now, with the number of objects that lack them. */
+  /** Fields that every recorded object had and that are now missing from all, with the number of those objects. */
   *gone(): Generator<{ what: string; count: number }> {
     for (const [{ path, fields }, { count, names }] of this.#seen) {
       for (const [name, { always }] of fields) {
@@ -89,7 +92,7 @@ export class FieldWatch {
     }
     const object = shape === null ? null : objectOf(value, json);
     if (shape === null || object === null) return;
-    // Where objects have no kind in any recording, all are alike.
+    // If no recording has kinds of objects here, all are alike.
     const plain = shape.size === 1 ? shape.get('') : undefined;
     const fields = plain ?? shape.get(this.#shapes.kindOf(object));
     if (fields !== undefined) this.#object(object, fields, out);
@@ -107,7 +110,10 @@ export class FieldWatch {
   }
 }
 
-/** Fields that no recording shows are not new; what they hold is not compared. Those without a kind are of every kind. */
+/**
+ * Fields listed as unrecorded are not new, and their contents are not compared. Those without a kind apply to every
+ * kind.
+ */
 function admit(shape: Shape, unrecorded: Shape): void {
   for (const [kind, { fields }] of unrecorded) {
     const only = shape.get(kind);
@@ -121,7 +127,7 @@ function admit(shape: Shape, unrecorded: Shape): void {
   }
 }
 
-/** An object; `json`: or the one that a text holds. */
+/** An object or, with `json`, the one in a text. */
 export function objectOf(value: unknown, json: boolean): Native | null {
   if (typeof value === 'object') return value as Native | null;
   if (!json || typeof value !== 'string' || !value.startsWith('{')) return null;

@@ -1,4 +1,4 @@
-/** Finds records and fields of a recording that the agent's adapter does not know, or misses (AG-19). */
+/** Parts of a recording that the agent's adapter does not know, or misses (AG-19). */
 
 import { changedText, fromByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
@@ -8,7 +8,7 @@ import { APP_LIMITS } from '../limits.ts';
 import { type ConvertOptions, decoderFor, eventsOf } from './convert.ts';
 import { FieldWatch, NEW_FIELD, watched } from './drift-fields.ts';
 
-/** In the order in which they are listed. */
+/** In listing order. */
 const DRIFT_CODES = [
   'unknown_record',
   'bad_record',
@@ -18,7 +18,7 @@ const DRIFT_CODES = [
   'bad_line',
 ] as const;
 
-/** Problems that show an unknown version of the agent, and lines that are not records. */
+/** Problems by which an adapter reports an unknown format, and lines that are not records. */
 const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code']>> = {
   unknown_record: 'unknown_record',
   bad_record: 'bad_record',
@@ -33,12 +33,12 @@ const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code
 
 export interface Finding {
   code: (typeof DRIFT_CODES)[number];
-  /** The type of the record, what it lacks, or the field: `assistant: message.content<text>.text`. */
+  /** The type of the record, the missing part, or the field: `assistant: message.content<text>.text`. */
   what: string;
   count: number;
-  /** Where it occurs first: line 3 is the third line of the file. */
+  /** First occurrence: line 3 is the third line of the file. */
   line: number | null;
-  /** The session file of its first occurrence, where a session has several. */
+  /** The session file of the first occurrence, if a session has several. */
   file: string | null;
 }
 
@@ -101,7 +101,7 @@ class Findings {
   }
 }
 
-/** The newest session file that the agent keeps. */
+/** The agent's newest session file. */
 export async function lastSession(
   { title, session }: ConvertOptions['agent'],
   env: NodeJS.ProcessEnv,
@@ -113,7 +113,7 @@ export async function lastSession(
   if (newest !== null) return newest.path;
   throw new TachoError(
     'not_found',
-    `there is no session of ${title}; tacho import --help lists where sessions are looked for`,
+    `there is no session of ${title}; tacho import --help lists the folders that are searched`,
     {
       stage: 'drift',
     },

@@ -1,6 +1,6 @@
 /**
- * Forked sessions: the new file begins with a copy of the old one's records, times and all. Only what follows the copy is
- * the fork's own; the copy is counted with the session that was imported first.
+ * Forked sessions: the new file begins with a copy of the old one's records, including times. Only the part after the
+ * copy is the fork's own; the copy is counted with the session that was imported first.
  */
 import type { Event } from '../../model/event.ts';
 import { createGate, type Redactor } from '../../redact/gate.ts';
@@ -10,7 +10,7 @@ import { journalledEvents } from '../runs/replay.ts';
 import { type ReadOptions, runEvents } from './import-source.ts';
 import type { SessionSource } from './session-source.ts';
 
-/** Messages and calls; other events may differ by the session's id. */
+/** Messages and calls. The rest may differ by the session's id. */
 const COMPARED = new Set<Event['kind']>(['message_finished', 'call_requested', 'call_finished']);
 
 const wordsOf = ({ kind, at_ms, data }: Event) => JSON.stringify([kind, at_ms, data]);
@@ -34,8 +34,8 @@ async function nextCompared(events: AsyncGenerator<Event>): Promise<Event | null
 }
 
 /**
- * Where `source` goes its own way after a beginning that it shares with the recorded run: the time of its first event of
- * its own; `all` when it has none; null when nothing is shared.
+ * Where `source` diverges after a beginning shared with the recorded run: the time of its first own event. `all` if
+ * it has none; null if nothing is shared.
  */
 export async function ownPart(
   source: SessionSource,

@@ -1,4 +1,4 @@
-/** The processes of `import --jobs`: which are started, and what becomes of one that fails. */
+/** The processes of `import --jobs`: which ones are started, and how failures are handled. */
 import { chmodSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,7 +11,7 @@ import { importInJobs } from './import-jobs.ts';
 
 const SESSIONS = 3;
 
-/** Sessions that begin at other moments. */
+/** Sessions that begin at different moments. */
 async function place() {
   const folder = testFolder();
   const agent = await agentOf('claude');
@@ -42,7 +42,7 @@ async function place() {
   return { folder, targets, options, said, imported };
 }
 
-/** Processes of the import are this program, until the test has ended. */
+/** The import starts this program as its processes until the test has ended. */
 function startInstead(program: string): void {
   const { execPath } = process;
   process.execPath = program;
@@ -51,7 +51,7 @@ function startInstead(program: string): void {
   });
 }
 
-/** A job that reports all of its share, says something on stderr and ends with a code. */
+/** A job that reports all of its share, prints to stderr and exits with a code. */
 function fakeJob(folder: string, says: string, code: number): string {
   const path = join(folder, 'job.mjs');
   const text = `#!${process.execPath}
@@ -87,7 +87,7 @@ verifies('AG-15', 'a job that fails after its last session fails the import', as
   });
 });
 
-test('what a job says on stderr is passed on', async () => {
+test('output of a job on stderr is passed on', async () => {
   const { folder, said, imported } = await place();
   startInstead(fakeJob(folder, 'warning: something\nnote: more', 0));
   expect(await imported()).toHaveLength(SESSIONS);
@@ -97,7 +97,7 @@ test('what a job says on stderr is passed on', async () => {
 verifies('AG-15', 'unchanged files are not opened, and need no process', async () => {
   const { targets, options, imported } = await place();
   const now = Date.now;
-  // The files count as unchanged some time after their last change.
+  // Files count as unchanged some time after their last change.
   Date.now = () => now() + 3_600_000;
   onTestFinished(() => {
     Date.now = now;
@@ -109,7 +109,7 @@ verifies('AG-15', 'unchanged files are not opened, and need no process', async (
   expect(again.map(({ state }) => state)).toEqual(targets.map(() => 'known'));
   expect(again.map(({ run_id }) => run_id)).toEqual(first.map(({ run_id }) => run_id));
   expect(opens()).toBe(0);
-  // One that changed is read here: one process more would gain nothing.
+  // A changed file is read here: another process would gain nothing.
   utimesSync(targets[0]?.path ?? '', new Date(), new Date());
   expect(await imported()).toHaveLength(SESSIONS);
   expect(opens()).toBeGreaterThan(0);

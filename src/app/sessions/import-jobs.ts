@@ -1,6 +1,7 @@
 /**
- * An import by several processes at once. Contract: the same runs as with one. This process holds the store's lock, and
- * imports itself what needs no others; they end with it, however it ends. When one of them fails, the import fails.
+ * An import by several parallel processes. Contract: the same runs as with one. This process holds the store's lock,
+ * and imports sessions that need no other process itself. The others end with it, however it ends. A failure of one
+ * of them fails the import.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,11 +27,11 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 interface JobOptions extends ImportOptions {
   jobs: number;
-  /** Patterns as they were given: the others read those of the configuration themselves. */
+  /** Patterns as they were given: the other processes read those of the configuration themselves. */
   given_redact: readonly string[];
 }
 
-/** A target of a share, as a line on its standard input. */
+/** The input of a share, one per line. */
 export interface ShareLine {
   agent: string;
   path: string;
@@ -54,7 +55,7 @@ export async function* importInJobs(
     };
     const { jobs, memo } = options;
     const { known, shares } = await sharesOf(targets, { jobs, index, memo });
-    // A process for the only share would do what this one can.
+    // For a single share, this process can do the work itself.
     const here = shares.length > 1 ? known : [...known, ...shares.flat()];
     if (here.length > 0)
       for await (const imported of importLocked(here, state, index, options))
@@ -80,7 +81,7 @@ async function start(state_dir: string, { given_redact, env }: JobOptions): Prom
   const args = [program, '--state-dir', state_dir, 'import', '--share', '--json', ...patterns];
   try {
     const child = spawn(process.execPath, args, {
-      // The last pipe ends the process with ours.
+      // The last pipe ends the process with this one.
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
       env: { ...env, TACHO_LAUNCHER_FD: '3' },
     });
@@ -138,7 +139,7 @@ class Rows {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-SAID_CHARS_MAX);
     });
-    // One that ended reports why below.
+    // A process that ended is reported below.
     child.stdin.on('error', () => undefined);
     for (const { agent, path, by_name } of share) {
       const line: ShareLine = { agent: agent.id, path, by_name };
@@ -158,7 +159,7 @@ class Rows {
       this.#wake();
     }
     const how = await ended;
-    // One that reported all of its share may still have failed to keep it.
+    // A process that reported all of its share may still have failed to store it.
     if (how !== 0 || count < share.length) throw cutOff(said, how);
     for (const line of said.split('\n')) if (line !== '') this.#options.say?.(line);
   }

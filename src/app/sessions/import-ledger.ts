@@ -14,7 +14,7 @@ interface Entry {
   finished_ms: number;
   steps: number;
   tool_calls: number;
-  /** Of an import; null for a run that tacho recorded live. */
+  /** Of an import. Null for a run that was recorded live. */
   sha256: string | null;
 }
 
@@ -48,7 +48,7 @@ function later(a: Entry, b: Entry): number {
   );
 }
 
-/** The newest first, as in the list of runs. */
+/** Newest first, as in the list of runs. */
 function newest(a: Entry, b: Entry): number {
   return b.started_ms - a.started_ms || (a.run_id < b.run_id ? 1 : -1);
 }
@@ -70,21 +70,24 @@ export class Ledger {
     return entries.filter((entry) => entry.sha256 === sha256).sort(newest)[0] ?? null;
   }
 
-  /** The last run of the session that tacho recorded live. */
+  /** The last run of the session that was recorded live. */
   recorded(agent: string, session_id: string | null): Entry | null {
     return this.#ofSession(agent, session_id).find((entry) => entry.sha256 === null) ?? null;
   }
 
-  /** Imports of other sessions that begin at the same moment: one of the two may hold a copy of the other's beginning. */
+  /**
+   * Imports of other sessions that begin at the same moment: one of the two may contain a copy of the other's
+   * beginning.
+   */
   begunAt(agent: string, session_id: string | null, started_ms: number): Entry[] {
-    // Two unknown moments are not the same.
+    // Two unknown times are not equal.
     if (started_ms === 0) return [];
     return this.#entries(this.#index.runsBegunAt(agent, started_ms))
       .filter((entry) => entry.sha256 !== null && entry.session_id !== session_id)
       .sort(newest);
   }
 
-  /** The id of a new import; null when it was deleted and is not asked for by name. */
+  /** The id of a new import. Null if it was deleted and is not requested by name. */
   newId(
     content: { agent: string; sha256: string },
     started_ms: number,
@@ -98,10 +101,10 @@ export class Ledger {
   }
 
   /**
-   * Removes imports that another run of the session holds too: what was imported while tacho recorded it, and all but
-   * the latest state of what came after the last recorded run. Gives their ids. `saved`: a new import, which gets its row
-   * with that, unless it is one of them. Killed at any moment, no session is listed twice: what is written down as
-   * deleted, and what the journal has without a row, is settled before the next list.
+   * Removes imports that another run of the session contains too: those imported while tacho recorded the session,
+   * and all but the latest state after the last recorded run. Returns their ids. `saved`: a new import, which gets
+   * its row with that, unless it is one of them. After a kill at any moment, no session is listed twice: recorded
+   * deletions, and journal entries without a row, are settled before the next list.
    */
   settle(agent: string, session_id: string | null, saved: RunOutcome | null = null): string[] {
     const removed = this.#replacedIn(this.#ofSession(agent, session_id, saved));
@@ -131,7 +134,7 @@ export class Ledger {
     return [...covered, ...after.slice(1)].map((entry) => entry.run_id);
   }
 
-  /** The latest first. */
+  /** Latest first. */
   #ofSession(agent: string, session_id: string | null, saved: RunOutcome | null = null): Entry[] {
     if (session_id === null) return [];
     const rows = this.#index.runsOfSession(agent, session_id);

@@ -18,7 +18,7 @@ import { recordSession } from './import-record.ts';
 
 const AGENTS = ['claude', 'codex', 'copilot', 'gemini', 'pi', 'qwen'];
 const FIELDS = new Set(['text', 'content', 'output', 'stdout', 'thinking', 'message', 'file_path']);
-/** Texts that differ from their bytes where something looks at them. */
+/** Texts that differ from their bytes where they are inspected. */
 const WORDS = [
   'voilà',
   '\u00a0',
@@ -93,7 +93,7 @@ async function compare(agent: string, text: string | Buffer, name: string): Prom
 for (const agent of AGENTS)
   verifies(
     ['AG-15', 'ST-7'],
-    `${agent}: texts beyond ASCII are stored as they are, however they are read`,
+    `${agent}: texts outside ASCII are stored unchanged, however they are read`,
     async () => {
       for (const recording of recordings(agent)) {
         const lines = readFileSync(recording, 'utf8').trimEnd().split('\n');
@@ -108,7 +108,7 @@ for (const agent of AGENTS)
     120_000,
   );
 
-test('lines that are no records are stored alike, and so are names of files', async () => {
+test('lines that are not records are stored alike, and so are names of files', async () => {
   const [recording = ''] = recordings('claude');
   const text = readFileSync(recording, 'utf8').replace('"text":"', '"text":"naïve ');
   const line = Buffer.from(
@@ -127,13 +127,15 @@ test('lines that are no records are stored alike, and so are names of files', as
     );
 });
 
-test('an ordinary session beyond ASCII is read once', async () => {
+test('an ordinary session outside ASCII is read once', async () => {
   const [recording = ''] = recordings('claude');
   const text = readFileSync(recording, 'utf8').replace('"text":"', '"text":"naïve 日本語 ');
   expect(await compare('claude', text, 'x.jsonl')).toBe(1);
 });
 
-/** A session of a codex that runs this command, then says more than is journalled at once, then ends with these lines. */
+/**
+ * A codex session that runs this command, then has more text than is journalled together, then ends with these lines.
+ */
 function commandSession(cmd: string, ...last: string[]): string {
   const at = (n: number) => new Date(Date.UTC(2026, 2, 3, 10) + n).toISOString();
   const item = (n: number, payload: object) => ({
@@ -154,7 +156,7 @@ function commandSession(cmd: string, ...last: string[]): string {
 
 verifies(
   ['AG-15', 'ST-10'],
-  'a command that ends in a part of a space is imported whole',
+  'a command that ends in a part of a white-space character is imported in full',
   async () => {
     for (const last of [[], ['{"broken é"']]) {
       const folder = testFolder();
@@ -172,7 +174,7 @@ verifies(
   },
 );
 
-test('byte text that is no UTF-8 is not journalled', async () => {
+test('byte text that is not UTF-8 is not journalled', async () => {
   const folder = testFolder();
   const journal = openJournal(folder);
   const redactor = createRedactor({ env: {}, secret_env: [], hash: () => '', byte_text: true });

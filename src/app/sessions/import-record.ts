@@ -1,6 +1,6 @@
 /**
- * One session into the journal, through the same recorder as a live run. Its transcript is made from the journal when it is
- * asked for.
+ * Writes one session into the journal, through the same recorder as a live run. Its transcript is built from the
+ * journal on demand.
  */
 import { basename } from 'node:path';
 import { fromByteText, isAscii, NeedsText, toByteText } from '../../lib/byte-text.ts';
@@ -17,21 +17,21 @@ import type { NewId } from '../runs/import-id.ts';
 import { runEvents } from './import-source.ts';
 import type { SessionSource } from './session-source.ts';
 
-/** Events journalled together: files merged line by line would else wait for the disk at every line. */
+/** Events journalled together: otherwise files merged line by line would wait for the disk at every line. */
 const BATCH_EVENTS = 64;
 
 interface Into {
   id: NewId;
-  /** Only what happened from then on. */
+  /** Only events from this time on. */
   since_ms: number | null;
   journal: Journal;
-  /** One per attempt: it counts what it replaced. */
+  /** One per attempt: it counts its replacements. */
   redactor(byte_text: boolean): Redactor;
   /** Called with the bytes of the main file recorded so far. */
   report(bytes: number): void;
 }
 
-/** Reads byte text where that is the same: it costs half. */
+/** Reads byte text if the result is the same: it costs half. */
 export async function recordSession(source: SessionSource, into: Into): Promise<RunOutcome> {
   const redactor = into.redactor(true);
   if (source.parts.length > 1 || !redactor.bytes_too)
@@ -82,7 +82,7 @@ async function record(
   await recorder.take(held);
   await recorder.flush();
   if (recorder.failure !== null) throw refused(recorder.failure, path, run_id);
-  // The next import of the file finds all of it in the journal, and makes the outcome again.
+  // The next import of the file finds all of it in the journal, and rebuilds the outcome.
   for (const { view, why } of recorder.failed)
     throw new TachoError('output_unwritable', `${path}: ${view} failed: ${why}`, {
       stage: 'import',
@@ -91,7 +91,7 @@ async function record(
   return byte_text && !isAscii(JSON.stringify(outcome)) ? fromByteText(outcome) : outcome;
 }
 
-/** An import that was cut off continues where it stopped, unless another tacho or another environment made it. */
+/** An interrupted import continues where it stopped, unless another version or another environment started it. */
 function refused(failure: Error, path: string, run_id: string): Error {
   if (failure instanceof TachoError) return failure;
   const say = `${path}: ${failure.message}; to import it again: tacho runs rm ${run_id}, then import it by name`;

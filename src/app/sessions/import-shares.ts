@@ -1,6 +1,6 @@
 /**
- * Which targets of an import are for which process. Contract: sessions that one could decide about by another (the same
- * session, or one that begins at the same moment, as forks do) are together, in their order.
+ * Distributes the targets of an import over processes. Contract: sessions that affect each other (the same session,
+ * or one that begins at the same moment, as forks do) stay together, in their order.
  */
 import { statSync } from 'node:fs';
 import type { Memo } from '../../model/agent.ts';
@@ -17,26 +17,26 @@ interface Sharing {
 }
 
 interface Shares {
-  /** Nothing of these has to be read. */
+  /** Targets that need not be read. */
   known: ImportTarget[];
-  /** For a process each. */
+  /** One per process. */
   shares: ImportTarget[][];
 }
 
 interface Group {
-  /** In the list of targets. */
+  /** Positions in the list of targets. */
   places: number[];
   bytes: number;
   known: boolean;
 }
 
-/** Facts of a target by which related targets are found. */
+/** The facts about a target by which related ones are found. */
 interface Beginning {
   keys: string[];
   known: boolean;
 }
 
-/** The largest groups first, each to the share that has least. */
+/** The largest groups first, each to the smallest share. */
 export async function sharesOf(
   targets: readonly ImportTarget[],
   sharing: Sharing,
@@ -59,7 +59,7 @@ export async function sharesOf(
 }
 
 async function groupsOf(targets: readonly ImportTarget[], sharing: Sharing): Promise<Group[]> {
-  // It keeps nothing: the process that reads a file does.
+  // It stores nothing: the process that reads a file does.
   const files = new KnownFiles(sharing.index, () => false);
   const roots = targets.map((_, place) => place);
   const rootOf = (place: number): number => {
@@ -96,12 +96,12 @@ async function beginningOf(
     const head = session.known ? await session.head(null) : await headOf(source, null);
     return { keys: keysOf(agent.id, head), known: session.known };
   } catch {
-    // The share that gets it reports that it cannot be read.
+    // The share with this file reports that it is unreadable.
     return { keys: [], known: false };
   }
 }
 
-/** Keys that two related targets have in common. */
+/** Keys that related targets have in common. */
 function keysOf(agent: string, { session_id, started_ms }: Head): string[] {
   const keys: unknown[] = [];
   if (session_id !== null) keys.push(['session', session_id]);

@@ -1,4 +1,4 @@
-/** One session's files as an import reads them: what they are, and everything they say from a moment on. */
+/** One session's files as an import reads them: their identity, and all events from a time on. */
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { Pipeline } from '../../capture/pipeline.ts';
@@ -9,13 +9,13 @@ import type { RunConfig } from '../../model/parts.ts';
 import type { Gate } from '../../redact/gate.ts';
 import { type SessionSource, sessionChunks, sourceEvents } from './session-source.ts';
 
-/** The content of the main file and of its sub-agents' files: the same session in the same state has the same digest. */
+/** Digest of the main file and its sub-agents' files: the same session in the same state has the same digest. */
 export async function digestOf({ agent, path, parts }: SessionSource): Promise<string> {
   const hash = createHash('sha256');
   for (const part of parts) {
     const own = createHash('sha256');
     for await (const chunk of sessionChunks(agent, part.path)) own.update(chunk);
-    // A sub-agent's file may name its parent; the main file may be anywhere.
+    // A sub-agent's file name can identify it; the main file may be anywhere.
     hash.update(part.path === path ? '' : basename(part.path)).update(own.digest());
   }
   return hash.digest('hex');
@@ -24,25 +24,25 @@ export async function digestOf({ agent, path, parts }: SessionSource): Promise<s
 export interface ReadOptions {
   run_id: string;
   config: RunConfig | null;
-  /** Null: nothing of it is stored or shown. */
+  /** Null if nothing of it is stored or shown. */
   gate: Gate | null;
-  /** Only what happened from then on. */
+  /** Only events from this time on. */
   since_ms: number | null;
-  /** Events hold byte text; throws `NeedsText` where they would not be the same. */
+  /** Events contain byte text. Throws `NeedsText` if they would differ. */
   byte_text?: boolean;
 }
 
-/** Between the clock of the machine that recorded a session and ours. */
+/** Tolerance between the clock of the machine that recorded a session and ours. */
 const CLOCKS_DIFFER_MS = 86_400_000;
 
-/** A head is at the beginning of its chunk: the rest of that is not decoded. */
+/** A head is at the beginning of its chunk: the rest is not decoded. */
 const HEAD_PIECE_BYTES = 16 * 1024;
 
 const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, gate: null };
 
 function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
   const { run_id, config, gate, since_ms, byte_text = false } = options;
-  // A session of the year 9999 would be the last run for ever.
+  // A session from the year 9999 would be the last run forever.
   const latest_ms = Date.now() + CLOCKS_DIFFER_MS;
   return new Pipeline({
     agent,
@@ -69,17 +69,17 @@ export async function* runEvents(
 export interface Head {
   session_id: string | null;
   started_ms: number;
-  /** Whether anybody says or does something in it. */
+  /** Whether it contains a message or a call. */
   speaks: boolean;
-  /** Lines that could not be read, as far as the file was looked at. */
+  /** Lines that could not be read, as far as the file was read. */
   problems: number;
 }
 
 const SPEAKING = new Set<Event['kind']>(['step_started', 'message_finished', 'call_requested']);
-/** Stages of problems with a line itself. */
+/** Stages with problems of the line itself. */
 const UNREAD = new Set<string>(['frame', 'decode']);
 
-/** Facts from the beginning of the main file; the whole file is read only where that lacks them. */
+/** The facts at the beginning of the main file. All of it is read only if they are missing there. */
 export async function headOf(source: SessionSource, since_ms: number | null): Promise<Head> {
   const pipeline = pipelineOf(source, { ...PROBING, since_ms });
   const { state } = pipeline;

@@ -14,11 +14,11 @@ export type Selection =
 
 interface Looking {
   env: NodeJS.ProcessEnv;
-  /** Is filled with what the folders hold, for the import. */
+  /** Filled with the contents of the folders, for the import. */
   memo: Memo;
 }
 
-/** Contract: throws a TachoError where nothing can be meant. */
+/** Contract: throws a TachoError if no session matches. */
 export async function findTargets(
   agent_id: string | null,
   selection: Selection,
@@ -54,11 +54,11 @@ async function namedSession(agents: readonly Agent[], session_id: string, env: N
     if (path != null) return { agent, path, by_name: true };
   }
   const names = agents.map((agent) => agent.title).join(', ');
-  const text = `there is no session "${session_id}" of ${names}; tacho import --help lists where sessions are looked for`;
+  const text = `there is no session "${session_id}" of ${names}; tacho import --help lists the folders that are searched`;
   throw new TachoError('not_found', text, { stage: 'request' });
 }
 
-/** Oldest first, over all agents: what a fork has copied is then counted with the session it comes from. */
+/** Oldest first, over all agents: the copied part of a fork is then counted with its original session. */
 async function listed(agents: readonly Agent[], since_ms: number | null, looking: Looking) {
   const found: { agent: Agent; file: SessionFile }[] = [];
   for (const agent of agents) {

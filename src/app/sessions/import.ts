@@ -1,7 +1,7 @@
 /**
- * Session files → runs: through the same pipeline, redaction and journal as a live run. Contract: the same session in the
- * same state is one run, however often it is imported; memory is flat for any size; a file that cannot be read is reported
- * and does not keep the others from their turn.
+ * Session files → runs: through the same pipeline, redaction and journal as a live run. Contract: the same session in
+ * the same state is one run, however often it is imported. Memory is constant for any size. An unreadable file is
+ * reported and does not affect the others.
  */
 import { TachoError } from '../../lib/errors.ts';
 import { collectEvery } from '../../lib/memory.ts';
@@ -30,20 +30,20 @@ export interface ImportTarget {
   agent: Agent;
   /** The main file. */
   path: string;
-  /** Asked for by file name or session id: comes back even when its import was deleted. */
+  /** Requested by file name or session id: restored even if its import was deleted. */
   by_name: boolean;
 }
 
 export interface Imported {
   state:
     | 'imported'
-    /** The same content is there already. */
+    /** The same content is already stored. */
     | 'known'
-    /** Tacho recorded the session itself and nothing came after. */
+    /** Tacho recorded the session itself, and nothing was added since. */
     | 'recorded'
-    /** A fork that has nothing of its own yet. */
+    /** A fork without any content of its own yet. */
     | 'shared'
-    /** A later state of the session is there already. */
+    /** A later state of the session is already stored. */
     | 'older'
     | 'deleted'
     | 'empty'
@@ -51,25 +51,25 @@ export interface Imported {
   agent: string;
   path: string;
   session_id: string | null;
-  /** The run that holds the session now. */
+  /** The run that contains the session now. */
   run_id: string | null;
-  /** When it began, and its first prompt, of a session that was imported now; null: not known. */
+  /** When it began, and its first prompt, for a session that was imported now. Null if unknown. */
   started_ms: number | null;
   prompt: string | null;
-  /** Imports of earlier states of the session, which are gone. */
+  /** Imports of earlier states of the session, which were removed. */
   replaced: string[];
-  /** The failure, with its file; null: none. */
+  /** The failure, with the file, or null. */
   why: string | null;
 }
 
 export interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
-  /** Patterns of secrets, beyond the known shapes. */
+  /** Patterns of secrets in addition to the known shapes. */
   redact: readonly string[];
-  /** Content of the targets' folders, as it was found. */
+  /** The contents found in the targets' folders. */
   memo?: Memo;
-  /** A part of an import by several processes: the one that started this one has the store's lock, and frees what is deleted. */
+  /** A part of an import by several processes: the parent process has the store's lock, and frees deleted runs. */
   share?: boolean | undefined;
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
@@ -99,7 +99,7 @@ export async function* importSessions(
   }
 }
 
-/** The same into a store that is locked and prepared; frees nothing of what is replaced. */
+/** The same into a store that is locked and prepared. Does not free replaced runs. */
 export async function* importLocked(
   targets: Iterable<ImportTarget>,
   state: StateDir,
@@ -118,14 +118,14 @@ export async function* importLocked(
   }
 }
 
-/** The index must have all runs, and all of the journal, before known sessions are looked up. */
+/** Decisions about known sessions need all runs, and the whole journal. */
 export async function prepare(state: StateDir, index: Index): Promise<void> {
   const segments = settleable(state, index);
   if (segments.size > 0) await settle(state, index, segments);
   else await createCatalogue(state.journal, index).refresh(newReport());
 }
 
-/** The process that started this one holds the lock. */
+/** The parent process holds the lock. */
 function sharedLock(state: StateDir): () => void {
   const free = tryStoreLock(state);
   if (free === null) return () => undefined;
@@ -161,7 +161,7 @@ class Importer {
     });
   }
 
-  /** Keeps what was read of the files. */
+  /** Stores the facts about the files that were read. */
   close(): void {
     this.#files.flush();
   }
@@ -178,7 +178,7 @@ class Importer {
       known.keep();
       return { ...nothing, ...found };
     } catch (error) {
-      // The state folder's own failures end the import; a session's do not.
+      // Failures of the state folder end the import; those of a session do not.
       if (!(error instanceof TachoError) || !['read', 'import'].includes(error.stage)) throw error;
       const why = error.message;
       return { ...nothing, state: 'failed', session_id: null, run_id: null, why };
@@ -211,7 +211,7 @@ class Importer {
     const { index, journal, progress } = this.#parts;
     const redactor = (byte_text: boolean) => this.#redactor(agent, byte_text);
     const report = (bytes: number) => progress?.(target, bytes);
-    // Nothing of it is in the journal, as far as that was when the store was locked: nothing is looked up for it.
+    // The journal had no entry of it when the store was locked: nothing is looked up for it.
     if (index.getPositions(id.run_id).length === 0) journal.begin(id.run_id);
     const outcome = await recordSession(source, { id, since_ms: own, journal, redactor, report });
     const replaced = this.#ledger.settle(agent.id, session_id, outcome);
@@ -221,14 +221,17 @@ class Importer {
     return this.#settled({ ...found, state: 'imported' });
   }
 
-  /** The run itself can be among those that gave way. */
+  /** The run itself can be among the replaced ones. */
   #settled(found: Found & { replaced: string[] }): Found {
     const { session_id, run_id, replaced } = found;
     if (run_id === null || !replaced.includes(run_id)) return found;
     return { state: 'older', session_id, run_id: null, replaced: [] };
   }
 
-  /** From when on the session is its own, past what forks share; the id of the run that has all of it. */
+  /**
+   * The time from which the session is its own, after the part shared by forks, or the id of the run that has all of
+   * it.
+   */
   async #ownPart(
     source: SessionSource,
     head: Head,
@@ -251,7 +254,7 @@ class Importer {
     }
   }
 
-  /** One per run: it counts what it replaced. */
+  /** One per run: it counts its replacements. */
   #redactor(agent?: Agent, byte_text = false): Redactor {
     const { env, redact } = this.#parts;
     return openRedactor({ env, redact, agents: agent ? [agent] : [], hash: this.#hash, byte_text });

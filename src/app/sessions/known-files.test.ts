@@ -1,4 +1,4 @@
-/** Unchanged session files are not read again; whatever changed is, and what an import decides stays the same. */
+/** Unchanged session files are not read again, changed ones are, and an import decides the same. */
 import {
   copyFileSync,
   mkdirSync,
@@ -58,7 +58,7 @@ function place() {
 const bytesRead = () =>
   on_linux ? Number(/^rchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]) : 0;
 
-/** Another content; which of two states with the same end is the later one is decided by the run ids. */
+/** Different content. Of two states with the same end, the run ids decide which one is later. */
 const OTHER = expect.stringMatching(/^(?:imported|older)$/);
 const UNREAD = { read_all: false };
 const READ = { read_all: true };
@@ -74,7 +74,7 @@ verifies(
     const first = await imported();
     expect(first).toMatchObject({ state: 'imported', ...READ });
     expect(await imported()).toEqual({ state: 'known', run_id: first.run_id, ...UNREAD });
-    // The same size and time of change, in the same file: only the time of its inode differs.
+    // The same size and modification time, in the same file: only the change time of its inode differs.
     const { atime, mtime } = statSync(path);
     writeFileSync(path, sessionText('b'));
     utimesSync(path, atime, mtime);
@@ -86,7 +86,7 @@ verifies(
     await sleep(SETTLED_MS);
     renameSync(other, path);
     expect(await imported()).toMatchObject({ state: OTHER, ...READ });
-    // A rename changes the inode's time too: the file counts as known once that is past.
+    // A rename changes the inode's time too: the file counts as known some time after that.
     await sleep(SETTLED_MS);
     expect(await imported()).toMatchObject(READ);
     expect(await imported()).toMatchObject(UNREAD);
@@ -102,12 +102,12 @@ verifies(
   async () => {
     const { path, imported } = place();
     writeFileSync(path, sessionText('a'));
-    // An hour ahead: however slow this test is, it changed no time ago.
+    // An hour ahead: however slow this test is, the file has just changed.
     const later = new Date(Date.now() + 3_600_000);
     utimesSync(path, later, later);
     await imported();
     if (on_linux) expect(await imported()).toMatchObject({ state: 'known', ...READ });
-    // The clock of the file system may not have moved since.
+    // The clock of the file system may not have advanced since.
     writeFileSync(path, sessionText('b'));
     expect(await imported()).toMatchObject({ state: OTHER });
   },
@@ -131,7 +131,7 @@ verifies(
   60_000,
 );
 
-test('without the index the same is decided, and the file is read once', async () => {
+test('without the index the decision is the same, and the file is read once', async () => {
   const { path, state_dir, imported } = place();
   writeFileSync(path, sessionText('a'));
   await sleep(SETTLED_MS);
@@ -143,7 +143,7 @@ test('without the index the same is decided, and the file is read once', async (
   expect(await imported()).toEqual({ state: 'known', run_id, ...UNREAD });
 }, 60_000);
 
-test('a sub-agent that comes or changes makes a known session another one', async () => {
+test('a new or changed sub-agent makes a known session a different one', async () => {
   const { folder, path, imported } = place();
   writeFileSync(path, sessionText('a'));
   await sleep(SETTLED_MS);

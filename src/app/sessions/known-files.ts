@@ -1,7 +1,8 @@
 /**
- * Facts of session files from earlier imports, found by path, size, times and inode: unchanged files are not read again.
- * Only agents that name sub-agents in the first lines of files open those again to find a session's files.
- * Contract: only facts about the files are kept, none about runs: what an import decides is the same with and without them.
+ * Facts about session files that were read, identified by their paths, sizes, times and inodes, so that unchanged
+ * files are not read again. Only agents that name sub-agents in the first lines of files open those again to find a
+ * session's files. Contract: only facts about the files are stored, none about runs: an import decides the same with
+ * and without them.
  */
 import { hash } from 'node:crypto';
 import { type BigIntStats, statSync } from 'node:fs';
@@ -11,14 +12,17 @@ import { packageVersion } from '../config/paths.ts';
 import { digestOf, type Head, headOf } from './import-source.ts';
 import type { SessionSource } from './session-source.ts';
 
-/** A file that changed less than this before it was read may change again within the same tick of its file system's clock. */
+/**
+ * A file that changed less than this before it was read may change again within the same tick of its file system's
+ * clock.
+ */
 const RACY_MS = 2_000n;
 /** Rows that are written together. */
 const ROWS_TOGETHER = 256;
 
 interface Heads {
   whole?: Head;
-  /** From a moment on. */
+  /** Facts from a time on. */
   since?: { ms: number; head: Head };
 }
 
@@ -27,7 +31,7 @@ export interface KnownSession {
   readonly known: boolean;
   sha256(): Promise<string>;
   head(since_ms: number | null): Promise<Head>;
-  /** Keeps what was read, for the next import. */
+  /** Stores the facts for the next import. */
   keep(): void;
 }
 
@@ -36,11 +40,11 @@ const sha256Of = (text: string) => hash('sha256', text);
 export class KnownFiles {
   readonly #index: Index;
   readonly #safe: (text: string) => boolean;
-  /** Another version may read the same files in another way. */
+  /** Another version may read the same files differently. */
   readonly #version = packageVersion();
   #held: SourceRow[] = [];
 
-  /** `safe`: whether a text may be stored as it is. */
+  /** `safe`: whether a text may be stored unchanged. */
   constructor(index: Index, safe: (text: string) => boolean) {
     this.#index = index;
     this.#safe = safe;
@@ -93,9 +97,9 @@ export class KnownFiles {
     if (rows.length > 0) this.#index.saveSources(rows);
   }
 
-  /** Null where it cannot be said whether the session is unchanged. */
+  /** Null if it is unknown whether the session is unchanged. */
   #stampOf({ agent, parts, left_out }: SessionSource): string | null {
-    // Such a session is no file of its own, or some of its files cannot be looked at.
+    // Such a session is not a separate file, or some of its files are inaccessible.
     if (agent.session?.read !== undefined || left_out.length > 0) return null;
     const files = parts.map(({ path }) => ({ path, stat: statOf(path) }));
     if (files.some(({ stat }) => stat?.isFile() !== true)) return null;
@@ -119,7 +123,7 @@ function statOf(path: string): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
-    // A part of its path is not a folder, or cannot be read.
+    // The path leads through a file, or is inaccessible.
     return undefined;
   }
 }

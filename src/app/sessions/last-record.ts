@@ -1,4 +1,4 @@
-/** When a session was used last, by its own records: the time of its file changes with a copy or a `touch`. */
+/** When a session was last used, by its own records: the time of its file changes with a copy or a `touch`. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { jsonIn } from '../../lib/json.ts';
 import type { Agent, SessionFile } from '../../model/agent.ts';
@@ -17,7 +17,7 @@ function tailOf(path: string): string {
   }
 }
 
-/** The time of its file where its records show none. */
+/** The time of its file if its records have none. */
 function lastRecordMs({ session }: Agent, { path, modified_ms }: SessionFile): number {
   if (session == null || session.read?.(path) != null) return modified_ms;
   try {
@@ -31,7 +31,7 @@ function lastRecordMs({ session }: Agent, { path, modified_ms }: SessionFile): n
   }
 }
 
-/** The session that was used last. No record is later than its file, so only files that are newer are read. */
+/** The most recently used session. No record is later than its file, so only newer files are read. */
 export function usedLast<T extends { agent: Agent; file: SessionFile }>(
   sessions: readonly T[],
 ): T[] {

@@ -26,10 +26,10 @@ export interface Converted extends AsyncIterable<Event> {
   readonly outcome: Promise<RunOutcome>;
 }
 
-/** As many events as may wait for the reader. */
+/** The most events that may wait for the reader. */
 const WAITING_MAX = 1_000;
 
-/** Reads a recording. Nothing is read before it is iterated or asked for its outcome. */
+/** Reads a recording. Nothing is read before it is iterated or its outcome is requested. */
 export function convert(options: ConvertOptions): Converted {
   checkOptions('convert', options, CONVERT_FIELDS);
   const queue = createQueue<Event>(WAITING_MAX);
@@ -47,7 +47,7 @@ export function convert(options: ConvertOptions): Converted {
   }
   function begin(): Promise<RunOutcome> {
     reading ??= read();
-    // A caller that only iterates gets the error there; the promise must not end as an unhandled rejection.
+    // A caller that only iterates gets the error there, and must not crash with an unhandled rejection.
     reading.then(() => queue.end(), queue.end);
     return reading;
   }
@@ -77,6 +77,6 @@ async function* redactedEvents(options: ConvertOptions): AsyncGenerator<Event[]>
 }
 
 const stopped = () =>
-  new TachoError('usage', 'reading stopped with the loop: ask for `outcome` before you leave it', {
+  new TachoError('usage', 'reading stopped with the loop: request `outcome` before you leave it', {
     stage: 'convert',
   });

@@ -1,4 +1,4 @@
-/** Whether a recording is of the agent that was named, and which agents it looks like where it is not. */
+/** Whether a recording is from the given agent, and which agents it looks like if not. */
 import { allAgents } from '../../agents/registry.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { Agent, Decoder } from '../../model/agent.ts';
@@ -6,7 +6,7 @@ import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import type { ConvertFrom } from './convert.ts';
 
-/** Bytes of a recording that are enough to know its agent. */
+/** Bytes of a recording that are enough to identify its agent. */
 export const HEAD_BYTES = 64 * 1024;
 const LINES_MAX = 50;
 
@@ -17,7 +17,7 @@ const RECOGNISED = new Set<Event['kind']>([
   'call_requested',
 ]);
 
-/** Watches the events of a recording. `foreign`: it holds records, and the agent's decoder knows none of them. */
+/** Watches the events of a recording. `foreign`: it contains records, and the agent's decoder knows none of them. */
 export function createRecognition() {
   let unknown = false;
   let known = false;
@@ -32,7 +32,7 @@ export function createRecognition() {
   };
 }
 
-/** Records that a decoder knows. */
+/** Number of records that a decoder knows. */
 function knownBy(decoder: Decoder, records: readonly unknown[]): number {
   return records.filter((record) => {
     const out: Draft[] = [];
@@ -46,7 +46,7 @@ const CHANNELS: readonly [ConvertFrom, (agent: Agent) => Decoder | undefined][] 
   ['session', (agent) => agent.session?.decoder()],
 ];
 
-/** The agents and channels that know most of the recording's first records, the best ones alone. */
+/** The agents and channels that know the most of the recording's first records. */
 export async function looksLike(head: Buffer): Promise<{ agent: string; from: ConvertFrom }[]> {
   const lines = head.toString('utf8').split('\n').slice(0, LINES_MAX);
   const records = lines.map(jsonIn).filter((value) => typeof value === 'object' && value !== null);

@@ -1,4 +1,7 @@
-/** Session files as a source of events: streamed, flat memory for any size; sub-agents' files merged in by time (AG-15). */
+/**
+ * Session files as a source of events: streamed, in constant memory for any size, with sub-agents' files merged by
+ * time (AG-15).
+ */
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { problem } from '../../capture/decode.ts';
@@ -13,14 +16,14 @@ import type { Agent, Memo, SessionPart } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { Redactor } from '../../redact/gate.ts';
 
-/** Chunks of a file, each valid until the next is asked for; an error names the file. */
+/** Chunks of a file, each valid until the next is requested. Errors name the file. */
 export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
   let fd: number | null = null;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     for (;;) {
-      // A file of this machine: reading it at once costs less than asking for it.
+      // A local file: reading it synchronously is cheaper.
       const count = readSync(fd, buffer, 0, buffer.length, null);
       if (count === 0) return;
       yield buffer.subarray(0, count);
@@ -32,7 +35,7 @@ export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Chunks of a part of a session, whether it is a file or something that the agent reads itself. */
+/** Chunks of a part of a session, whether it is a file or read by the agent's own code. */
 export async function* sessionChunks({ session }: Agent, path: string): AsyncGenerator<Buffer> {
   try {
     yield* session?.read?.(path) ?? chunksOf(path);
@@ -43,7 +46,7 @@ export async function* sessionChunks({ session }: Agent, path: string): AsyncGen
 
 interface SessionParts {
   parts: SessionPart[];
-  /** Parts that are not read, and why. */
+  /** The parts that are not read, and why. */
   left_out: string[];
 }
 
@@ -54,8 +57,9 @@ export interface SessionSource extends SessionParts {
 }
 
 /**
- * The files of the session at `path`, main first. The others may have come with it from elsewhere: one that is a link, or
- * behind one, could be any file of the user and is left out. `left_out` says what is not read, and why.
+ * The files of the session at `path`, main file first. The others may have come with it from elsewhere: a file that
+ * is a link, or behind one, could be any file of the user and is skipped. `left_out` lists the parts that are not
+ * read, and why.
  */
 export async function partsOf(
   { session }: Agent,
@@ -70,13 +74,13 @@ export async function partsOf(
   const links = all.filter((part) => !parts.includes(part)).map((part) => basename(part.path));
   const left_out: string[] = [];
   if (links.length > 0)
-    left_out.push(`since a link leads there or it is no regular file: ${links.join(', ')}`);
+    left_out.push(`because it is behind a link or not a regular file: ${links.join(', ')}`);
   const [first] = failures;
-  if (first !== undefined) left_out.push(`since it cannot be read: ${first.message}`);
+  if (first !== undefined) left_out.push(`because it cannot be read: ${first.message}`);
   return { parts, left_out };
 }
 
-/** Everything the session file at `path` says, through `intake`, in the order in which it happened. */
+/** All events of the session file at `path`, through `intake`, in the order in which they happened. */
 export async function* sessionEvents(
   agent: Agent,
   path: string,
@@ -86,7 +90,7 @@ export async function* sessionEvents(
   yield* sourceEvents({ agent, path, ...(await partsOf(agent, path)) }, intake, redactor);
 }
 
-/** The same of a session with files that are known. */
+/** The same for a session with known files. */
 export async function* sourceEvents(
   { agent, path, parts, left_out }: SessionSource,
   intake: Intake,
@@ -126,9 +130,9 @@ const heldLines = (put: (line: HeldLine) => void): LineSink => ({
 
 class PartReader {
   readonly part: SessionPart;
-  /** Its name, which is in each of its events, without secrets. */
+  /** Its name, without secrets, which is in each of its events. */
   readonly file: string;
-  /** Time of the current line; a line without one has the time of the line before. */
+  /** Time of the current line. A line without one has the time of the previous line. */
   at_ms = 0;
   current: HeldLine | undefined;
   readonly #batches: AsyncGenerator<HeldLine[]>;

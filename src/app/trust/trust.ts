@@ -1,4 +1,4 @@
-/** Consent to the files of a folder: configuration, eval files, state folders. */
+/** Finds what `tacho trust` can agree to in a folder: configuration, eval files, state folders. */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { AGENT_IDS } from '../../agents/registry.ts';
@@ -18,7 +18,7 @@ export interface Found {
   asking?: Asking;
 }
 
-/** Everything that can be agreed to; `state_dir`: one more place where a state folder may be. */
+/** Everything that can be agreed to. `state_dir`: an additional place where a state folder may be. */
 export async function trustable(
   path: string,
   state_dir: string | null,
@@ -29,7 +29,7 @@ export async function trustable(
   const found: Found[] = [];
   const config = findConfig(real);
   if (config !== null) found.push(await fileFound(config, env));
-  // Most YAML files are no eval files.
+  // Most YAML files are not eval files.
   for (const file of [...yamlIn(real), ...yamlIn(join(real, 'evals'))])
     found.push(
       ...(await fileFound(file, env).then(
@@ -70,7 +70,7 @@ async function fileFound(path: string, env: NodeJS.ProcessEnv): Promise<Found> {
   return { kind: 'config', path, effects: asking.effects, asking };
 }
 
-/** A state folder may be acted on. The addresses and token files in it are not agreed to: only flags give those. */
+/** A state folder that may be acted on. Its addresses and token files are not agreed to: only flags give those. */
 function stateFound(path: string): Found {
   const { spools, outboxes } = leftIn(path);
   const effects = [
@@ -83,15 +83,15 @@ function stateFound(path: string): Found {
 
 const OUTBOX_EFFECT = 'its outbox is sent only by a command with the same --live or --to flags';
 
-/** Throws where it cannot be remembered. */
+/** Throws if it cannot be remembered. */
 export function agreeTo({ kind, path, asking }: Found): void {
   const done = asking === undefined ? adoptState(path) : rememberConsent(asking);
   if (done) return;
-  const text = `${userStatePath()}: cannot be written, so that nothing can be remembered: use --trust or TACHO_TRUST=1`;
+  const text = `${userStatePath()}: cannot be written, so nothing can be remembered: use --trust or TACHO_TRUST=1`;
   throw new TachoError('state_unusable', text, { stage: kind });
 }
 
-/** Consent given in a folder, or for one file. */
+/** Existing consents in a folder, or for one file. */
 export function agreedIn(folder: string): Found[] {
   const real = realPath(folder);
   const within = (path: string) => path === real || !relative(real, path).startsWith('..');
@@ -100,7 +100,7 @@ export function agreedIn(folder: string): Found[] {
     .map((fact) => ({ kind: fact.kind, path: fact.path, effects: fact.notes ?? [] }));
 }
 
-/** Returns what was agreed to. */
+/** Returns the revoked consents. */
 export function takeBack(folder: string): Found[] {
   const gone = agreedIn(folder);
   const paths = new Set(gone.map(({ path }) => path));

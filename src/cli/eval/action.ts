@@ -90,7 +90,7 @@ async function* subjectsOf({ flags, io }: EvalInput, problem: OnProblem): AsyncG
   yield* transcriptsOfRuns(state, flags.run, problem);
 }
 
-/** As `tacho run --target` would have it. */
+/** The same options as for `tacho run --target`. */
 async function optionsOf({ flags, io }: EvalInput, test: EvalTest) {
   const prompt = test.input.map(({ content }) => content).join('\n\n');
   if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
@@ -137,7 +137,7 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   const again = flags.resume !== undefined && existsSync(flags.resume);
   const before = again ? readResults(flags.resume as string) : [];
   const results = path === undefined ? null : openResults(path, again);
-  // A signal ends the eval in good order: running agents are ended, what is graded is kept.
+  // A signal ends the eval cleanly: running agents are ended, and finished gradings are kept.
   const stop = new AbortController();
   const release = catchSignals(() => stop.abort());
   try {
@@ -150,7 +150,7 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   }
 }
 
-/** Agents of the same folder change each other's files. */
+/** Agents in the same folder change each other's files. */
 function checkFolders({ flags, io }: EvalInput, files: readonly EvalFile[]): void {
   const shared = files.flatMap(({ path, tests }) =>
     tests.filter(({ workspace }) => workspace === null).map(({ id }) => ({ path, id })),
@@ -167,7 +167,7 @@ function checkFolders({ flags, io }: EvalInput, files: readonly EvalFile[]): voi
   );
 }
 
-/** Prepares for the first run of an agent; returns the work after the last one. */
+/** Prepares for the first run of an agent. Returns the work to do after the last one. */
 async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
   const { live } = agentRunOptions(flags);
   const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });

@@ -12,7 +12,7 @@ import { annotationsOf, junitOf, stepSummaryOf, totalsText } from './text.ts';
 export interface OutputFlags {
   output: OutputMode;
   junit?: string;
-  /** Undefined: as the environment says. */
+  /** Undefined: as set by the environment. */
   github?: boolean;
 }
 
@@ -30,7 +30,7 @@ export async function writeResult(
   if (flags.junit !== undefined) write(flags.junit, junitOf(files, report), writeFileSync);
   if (!(flags.github ?? GITHUB_ACTIONS === 'true')) return;
   const placed = (path: string) => relative(GITHUB_WORKSPACE || process.cwd(), resolve(path));
-  // Commands are read from either stream; stdout in json mode is the object and nothing else.
+  // Commands are read from either stream; in json mode, stdout contains only the object.
   await (json ? io.err : io.out).own(annotationLines(annotationsOf(report, placed)));
   if (GITHUB_STEP_SUMMARY) write(GITHUB_STEP_SUMMARY, stepSummaryOf(report), appendFileSync);
 }

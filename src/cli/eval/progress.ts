@@ -1,11 +1,11 @@
-/** One line at the bottom of a terminal that says how far an eval is; nothing where there is no terminal. */
+/** One line at the bottom of a terminal that shows the progress of an eval. Prints nothing without a terminal. */
 import { oneLine } from '../../lib/terminal-text.ts';
 import type { Io } from '../command.ts';
 
 const EVERY_MS = 250;
 const ERASE = '\r\u001b[K';
 
-/** `total`: null where it is not known before. */
+/** `total`: null if it is not known in advance. */
 export function createProgress(io: Io, total: number | null) {
   const shown = io.out_is_terminal && io.env.TERM !== 'dumb';
   const running = new Map<string, number>();
@@ -36,9 +36,9 @@ export function createProgress(io: Io, total: number | null) {
       ended += 1;
       running.delete(name);
     },
-    /** A line of the result, above the progress. */
+    /** Prints a line of the result, above the progress. */
     print(text: string): void {
-      // Gradings of transcripts come by thousands: a write for each would cost more than they do.
+      // There may be thousands of gradings: one write each would cost more than the gradings.
       if (waiting === '') setImmediate(flush);
       waiting += text;
     },

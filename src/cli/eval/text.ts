@@ -18,7 +18,7 @@ import { type JunitCase, junitXml } from '../../projections/junit.ts';
 import type { Io } from '../command.ts';
 
 const ID_COLUMNS_MAX = 40;
-/** Reasons are wrapped, not cut; one this long quotes something. */
+/** Reasons are wrapped, not cut. A longer one quotes something. */
 const REASON_CHARS_MAX = 600;
 const INDENT = '      ';
 
@@ -30,20 +30,23 @@ const placeOf = ({ transcript, transcript_line }: TestSummary | EvalRow) =>
 
 const atMost = (text: string) => oneLine(text, REASON_CHARS_MAX);
 
-/** `0.91`, and where the score is the reason of a failure, `0.91 < 0.95`. */
+/** `0.91`, or `0.91 < 0.95` if the score is the reason of a failure. */
 function scoreText({ verdict, score, threshold, error }: EvalRow | TestSummary): string {
   const low = verdict === 'fail' && error === null && !reaches(score, threshold);
   return low ? `${score.toFixed(2)} < ${threshold.toFixed(2)}` : score.toFixed(2);
 }
 
-/** One line per result. Below it are the assertions that failed, also of a test that passed; with `verbose`, all of them. */
+/**
+ * One line per result, followed by the assertions that failed, even if the test passed; with `verbose`, by all of
+ * them.
+ */
 export function createRowText(io: Io, files: readonly EvalFile[], verbose: boolean) {
   const colour = createColours(io.colour);
   const lengths = files.flatMap(({ tests }) => tests.map(({ id }) => id.length + 3));
   const width = Math.min(ID_COLUMNS_MAX, Math.max(0, ...lengths));
   const mark = (verdict: Verdict) =>
     verdict === 'pass' ? colour.green('pass') : colour.red('fail');
-  // A log is searched: there a reason stays on one line.
+  // Logs are searched, so a reason stays on one line there.
   const lines = (text: string, indent: number) =>
     io.out_is_terminal ? wrapLines(text, io.width - indent) : [text];
   const assertionLines = (one: AssertionResult) => {

@@ -25,7 +25,7 @@ export interface ImportFlags {
   json?: true;
   verbose?: true;
   jobs: number;
-  /** Part of an import with several jobs: the targets come on standard input. */
+  /** Part of an import with several jobs: reads its targets from standard input. */
   share?: true;
 }
 
@@ -57,11 +57,11 @@ function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
   return selection;
 }
 
-/** Between two updates of the progress line. */
+/** Shortest interval between two updates of the progress line. */
 const NOTE_EVERY_MS = 100;
 const CLEAR_LINE = '\r\x1b[K';
 
-/** A progress line on a terminal; nothing elsewhere. */
+/** A progress line on a terminal. Prints nothing elsewhere. */
 class Progress {
   readonly #io: Io;
   readonly #total: number;
@@ -88,7 +88,7 @@ class Progress {
   }
 }
 
-/** Words and ids of tacho's own. */
+/** Fields with tacho's own words and ids. */
 const OWN_FIELDS = new Set(['state', 'agent', 'run_id', 'replaced']);
 
 export async function importCommand(

@@ -52,7 +52,7 @@ export function defineImport(program: Command, io: Io, done: Done): void {
       (text: string) => timeArgument(text).from_ms,
     )
     .addOption(
-      new Option('--jobs <n>', 'import with N processes at once').default(1).argParser(jobs),
+      new Option('--jobs <n>', 'import with N parallel processes').default(1).argParser(jobs),
     )
     .addOption(new Option('--share').hideHelp())
     .option(...FORCE_FLAG)

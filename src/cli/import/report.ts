@@ -6,7 +6,7 @@ import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
 
 type Kind = Exclude<Imported['state'], 'imported'> | 'new' | 'grown';
 
-/** In the order in which they are listed. */
+/** In listing order. */
 const WORDS: Readonly<Record<Kind, string>> = {
   new: 'new',
   grown: 'grown',
@@ -40,7 +40,7 @@ export function sessionText(imported: Imported): string {
   return `${cells.join(' ')}${forTerminal(path)}\n`;
 }
 
-/** Counts of sessions by agent; which one there is, where there is only one. */
+/** Counts of sessions by agent, and the session itself if there is only one. */
 export class Tally {
   readonly #by_agent = new Map<string, Map<Kind, number>>();
   #sessions = 0;
@@ -66,7 +66,7 @@ export class Tally {
     return `${lines.join('\n')}\n${this.#next()}`;
   }
 
-  /** How to read what was imported. */
+  /** How to read the imported runs. */
   #next(): string {
     const [one, another] = this.#stored;
     if (one === undefined) return '';

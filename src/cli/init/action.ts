@@ -1,4 +1,4 @@
-/** What `tacho init` does. */
+/** Runs `tacho init`. */
 import { join } from 'node:path';
 import { foreignState, NOT_RECOVERED } from '../../app/config/own-state.ts';
 import { findStateDir, hasState, openStateDir, PROJECT_STATE } from '../../store/state-dir.ts';
@@ -12,7 +12,7 @@ export async function init(flags: { json?: true }, io: Io): Promise<void> {
   openStateDir(path);
   const text = created
     ? `Created ${path}. Runs started in this folder or below are stored there; git ignores it.\n`
-    : `${path} exists already. Runs started in this folder or below are stored there.\n`;
+    : `${path} already exists. Runs started in this folder or below are stored there.\n`;
   await print(io, flags, { path, created }, () => text);
   const say = sayTo(io);
   if (!isOwnState(path)) say(`warning: ${foreignState(path, NOT_RECOVERED)}`);

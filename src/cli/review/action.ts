@@ -93,7 +93,7 @@ function rowOf({ session_id, seq, text, review }: Sampled): string {
   return `${word.padEnd(8)}  ${forTerminal(session_id)} ${seq}  ${time}  ${type}${note}\n`;
 }
 
-/** When a message was made, and of which type it is. */
+/** The time and type of a message. */
 function aboutOf(text: string): { time: string; type: string } {
   const { timestamp, type } = (jsonIn(text) ?? {}) as Record<string, unknown>;
   const at_ms = typeof timestamp === 'string' ? (isoTime(timestamp) ?? null) : null;
@@ -101,7 +101,7 @@ function aboutOf(text: string): { time: string; type: string } {
   return { time: localTime(at_ms) ?? 'unknown time', type: shown_type };
 }
 
-/** The message as people read it; foreign text is made harmless. */
+/** The message in readable form, with foreign text escaped. */
 function shown({ session_id, seq, text }: Sampled): string {
   const value = jsonIn(text);
   const pretty = value === undefined ? text : JSON.stringify(value, null, 2);

@@ -14,7 +14,7 @@ export async function verify(
   const report = await verifyRun(state, run);
   const { run_id, ok, events, faults, completeness } = report;
   const { grade, gaps } = completeness ?? { grade: 'unknown', gaps: [] };
-  const whole = `${events} events hold: sequence, hashes, form. Completeness: ${[grade, ...gaps].join(', ')}.`;
+  const whole = `${events} events are intact: sequence, hashes, form. Completeness: ${[grade, ...gaps].join(', ')}.`;
   await printPretty(io, flags, report, () => `${run_id}: ${ok ? whole : faults.join('; ')}\n`);
   return ok ? 0 : 1;
 }
@@ -32,7 +32,7 @@ export async function reindexRuns(
   await print(io, flags, done, () => `${text}\n`);
   for (const segment of unreadable)
     await io.err.write(
-      `warning: journal/${segment} cannot be read; the index keeps what it has of its runs\n`,
+      `warning: journal/${segment} cannot be read; the index keeps its existing rows\n`,
     );
   return unreadable.length === 0 ? 0 : 1;
 }

@@ -39,7 +39,7 @@ export function defineRuns(program: Command, io: Io, done: Done, args: readonly 
     )
     .addHelpText('after', BROWSE_HELP);
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
-  // With an action, the help would no longer be printed in a pipe, and a misspelt command no longer be reported.
+  // With an action, the help would not be printed in a pipe, and a misspelt command would not be reported.
   const bare = name === undefined || name.startsWith('-');
   if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
   runs.action(async () => {
@@ -97,19 +97,19 @@ function defineRecover(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
     .description(
-      'finish the records of runs after tacho was killed; waits for agents that still run',
+      'finish the records of runs after tacho was killed; waits for agents that are still running',
     )
     .argument('[run]', 'only this run')
-    .option('--no-wait', 'leave agents that still run alone')
+    .option('--no-wait', 'do not wait for agents that are still running')
     .option(
       '--auto',
-      'only what tacho run recovers by itself: small spools that did not fail before',
+      'recover only what tacho run recovers automatically: small spools that did not fail before',
     )
     .option(
       '--force',
-      'take a run over from another recovery that holds it; if that one lives, the record may be damaged',
+      'take over a run from another recovery; if that one is still running, the record may be damaged',
     )
-    .option('--json', 'as JSON lines')
+    .option('--json', 'print a JSON object per run, one per line')
     .option(...TRUST_FLAG)
     .addHelpText('after', '\nExample:\n  $ tacho runs recover')
     .action(async (run_id: string | undefined, flags: RecoverFlags) => {
@@ -122,9 +122,9 @@ function defineRecover(runs: Command, io: Io, done: Done): void {
 function defineReindex(runs: Command, io: Io, done: Done): void {
   runs
     .command('reindex')
-    .description('make the index again from the journal')
+    .description('rebuild the index from the journal')
     .option(...FORCE_FLAG)
-    .option('--json', 'the result as JSON')
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs reindex')
     .action(async (flags: { json?: true; force?: true }) => {
       const { reindexRuns } = await import('./action.ts');
@@ -171,17 +171,23 @@ function defineGc(runs: Command, io: Io, done: Done): void {
     .description(
       'remove old runs by a policy; they are archived first, unless --no-archive is given',
     )
-    .addOption(checked('--max-age <time>', 'older ones go: 12h, 30d, 8w', DURATION))
+    .addOption(checked('--max-age <time>', 'remove runs that are older: 12h, 30d, 8w', DURATION))
     .option('--max-runs <n>', 'keep the newest N runs', countFrom(0))
-    .addOption(checked('--max-size <size>', 'the newest that fit stay: 500MB, 2GB', SIZE))
-    .option('--agent <id>', 'only of this agent')
-    .option('--status <status>', 'only those: ok, failed, or an exit reason')
-    .option('--keep-failed', 'leave runs that failed alone')
-    .option('--keep-successful', 'leave runs that succeeded alone')
+    .addOption(
+      checked(
+        '--max-size <size>',
+        'keep the newest runs that fit into this size: 500MB, 2GB',
+        SIZE,
+      ),
+    )
+    .option('--agent <id>', 'remove only runs of this agent')
+    .option('--status <status>', 'remove only runs with this status: ok, failed, or an exit reason')
+    .option('--keep-failed', 'keep failed runs')
+    .option('--keep-successful', 'keep successful runs')
     .option('--no-archive', 'delete without keeping a compressed copy')
-    .option('--dry-run', 'only say what would go')
+    .option('--dry-run', 'only show what would be removed')
     .option(...FORCE_FLAG)
-    .option('--json', 'the result as JSON')
+    .option('--json', 'print the result as JSON')
     .option(...TRUST_FLAG)
     .addHelpText('after', GC_EXAMPLES)
     .action(async (flags: GcFlags) => {
@@ -193,10 +199,10 @@ function defineGc(runs: Command, io: Io, done: Done): void {
 function defineRestore(runs: Command, io: Io, done: Done): void {
   runs
     .command('restore')
-    .description('put archived runs back')
+    .description('restore archived runs')
     .argument('<archive>', 'a file in the archive folder of the state folder')
-    .argument('[runs...]', 'only these')
-    .option('--any-size', 'without a limit on what it unpacks to')
+    .argument('[runs...]', 'restore only these runs')
+    .option('--any-size', 'do not limit the unpacked size')
     .option(...FORCE_FLAG)
     .addHelpText(
       'after',
@@ -231,7 +237,7 @@ function defineStats(runs: Command, io: Io): void {
     });
 }
 
-/** One of these words, of an option that may be given several times. */
+/** Accepts one of these words for a repeatable option. */
 const oneOf =
   (...words: string[]) =>
   (value: string, before: unknown) => {

@@ -1,8 +1,8 @@
-/** Lists of any length on their way out: gathered into pieces, each written before more of the list is asked for. */
+/** Writes lists of any length in chunks, each before more of the list is requested. */
 
 const PIECE_CHARS = 64 * 1024;
 
-/** Returns whether there was anything. Nothing is written before the first piece is full or the list has ended. */
+/** Returns whether there was any output. Nothing is written before the first chunk is full or the list has ended. */
 export async function writeGathered(
   texts: Iterable<string>,
   write: (text: string) => Promise<void>,

@@ -48,7 +48,7 @@ export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<n
   }
   if (dry_run) await writeGathered(leaving.values().map(leavingText), (text) => io.out.write(text));
   const what = `${plural(leaving.length, 'run')}, ${bytesText(bytes)}`;
-  if (done === null) await io.out.write(`${what} would go\n`);
+  if (done === null) await io.out.write(`${what} would be removed\n`);
   else if (leaving.length + kept.length === 0) await io.out.write('nothing to remove\n');
   else {
     const where = done.archive === null ? '' : `, archived in ${forTerminal(done.archive)}`;
@@ -57,7 +57,7 @@ export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<n
   return code;
 }
 
-/** One line of JSON, in pieces. */
+/** One line of JSON, in chunks. */
 function* gcJson(
   head: object,
   leaving: readonly Leaving[],
@@ -80,7 +80,7 @@ function keptText(kept: readonly KeptRun[]): string {
     .map(({ run_id, why }) => `warning: ${run_id} was not removed: ${forTerminal(why)}\n`);
   const more = kept.length - lines.length;
   if (more > 0) lines.push(`warning: ${plural(more, 'more run')} not removed: see --json\n`);
-  lines.push('note: no archive can hold what is kept; --no-archive removes it without a copy\n');
+  lines.push('note: these runs cannot be archived; --no-archive removes them without a copy\n');
   return lines.join('');
 }
 
@@ -89,7 +89,7 @@ function leavingText({ run, bytes, why, archive }: Leaving): string {
   return `${run.run_id}  ${run.agent.padEnd(8)} ${run.exit_reason.padEnd(17)} ${bytesText(bytes).padStart(9)}  ${forTerminal(why)}${end}\n`;
 }
 
-/** Flags make a policy of their own, which goes before those of tacho.yaml. */
+/** Flags make their own policy, which takes precedence over those of tacho.yaml. */
 async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   const fields = {
     agent: flags.agent,
@@ -115,7 +115,7 @@ async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   }
   throw new TachoError(
     'usage',
-    'no policy: give --max-age, --max-runs or --max-size, or write retention: into tacho.yaml',
+    'no policy: give --max-age, --max-runs or --max-size, or add retention: to tacho.yaml',
     { stage: 'gc' },
   );
 }
@@ -136,9 +136,9 @@ export async function restoreRuns(
   const { restored, known, replaced, left_out, damaged } = await restore(state, archive, options);
   const path = forTerminal(archive);
   for (const run_id of restored) await io.out.write(`${run_id} restored\n`);
-  for (const run_id of known) await io.out.write(`${run_id} is there already\n`);
+  for (const run_id of known) await io.out.write(`${run_id} is already in the store\n`);
   for (const run_id of replaced)
-    await io.out.write(`${run_id} is not kept: another run holds its session\n`);
+    await io.out.write(`${run_id} is not kept: another run contains its session\n`);
   for (const { run_id, why } of left_out)
     await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
@@ -146,6 +146,6 @@ export async function restoreRuns(
   const found = new Set([...restored, ...known, ...replaced, ...unfit]);
   const missing = runs.filter((run_id) => !found.has(run_id));
   for (const run_id of missing)
-    await io.err.write(`error: ${path} does not hold ${forTerminal(run_id)}\n`);
+    await io.err.write(`error: ${path} does not contain ${forTerminal(run_id)}\n`);
   return missing.length + left_out.length === 0 ? 0 : 1;
 }

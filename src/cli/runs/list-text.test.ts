@@ -59,7 +59,7 @@ test.each([40, 80, 200])('a run is one line at %i columns, aligned with the head
   }
 });
 
-test('80 columns have room for the project where there are several; 200 for more', () => {
+test('80 columns have room for the project if there are several; 200 for more', () => {
   const narrow = headOf(lines(80)[0]);
   expect(narrow[1]).toMatch(/^TIME (UTC|[+-]\d\d:\d\d)$/);
   expect(narrow.filter((head) => !head.startsWith('TIME'))).toEqual([
@@ -78,7 +78,7 @@ test('80 columns have room for the project where there are several; 200 for more
   );
 });
 
-test('cells are aligned, also where the cost is not known', () => {
+test('cells are aligned, even if the cost is unknown', () => {
   const [head = '', ...shown] = lines(200);
   const cost = head.indexOf('COST') + 'COST'.length;
   const prompt = head.indexOf('PROMPT');
@@ -101,7 +101,7 @@ test('in a pipe every cell is whole, so that grep finds it', () => {
   expect(lines(null)[6]).toContain('a-project-with-a-long-name');
 });
 
-test('ids are longer where two rows begin alike', () => {
+test('ids are longer if two rows have the same prefix', () => {
   const same = [row(1), row(1, { run_id: 'r_01m7fgt0m1fsq17ftyqkm6nvh9' })];
   const ids = lines(80, {}, same).map((line) => line.split(' ')[0]);
   expect(ids.slice(1)).toEqual(['01m7fgt0m1fsq17ftyqkm6nvh8', '01m7fgt0m1fsq17ftyqkm6nvh9']);

@@ -19,21 +19,21 @@ interface Column {
   figure?: true;
   /** The colour of a cell. */
   paint?(row: RunRow): 'red' | 'green' | 'yellow' | 'cyan' | 'dim';
-  /** Left out where the line is too narrow, the lowest first; without it the column always stays. */
+  /** Omitted if the line is too narrow, the lowest first. A column without a rank always stays. */
   rank?: number;
-  /** Whether it says anything about these rows. */
+  /** Whether the column is useful for these rows. */
   useful?(rows: readonly RunRow[]): boolean;
-  /** Columns at most, on a terminal. */
+  /** Maximum width on a terminal. */
   most?: number;
 }
 
 export interface ListStyle extends HumanStyle {
-  /** Columns of the terminal; null: a pipe, and nothing is cut. */
+  /** Columns of the terminal. Null for a pipe, where nothing is cut. */
   columns: number | null;
   now_ms: number;
 }
 
-/** From here on a line has room for the year. */
+/** Width from which a line has room for the year. */
 const LONG_TIME_FROM = 110;
 const PROMPT_LEAST = 12;
 const GAP = '  ';
@@ -109,10 +109,10 @@ function took({ started_ms, finished_ms }: RunRow): string {
   return ms < 0 ? '-' : durationText(ms);
 }
 
-/** Rows that decide about the widths of all; beyond them a longer cell is cut, or in a pipe moves its line. */
+/** Rows that determine the widths for all. In later rows a longer cell is cut, or in a pipe shifts its line. */
 const PAGE = 200;
 
-/** The header and the lines of the rows, one by one. Nothing where there are no rows. */
+/** The header and the lines of the rows, one by one. Nothing if there are no rows. */
 export function* listLines(rows: Iterable<RunRow>, style: ListStyle): Generator<string, void> {
   let table: Table | null = null;
   for (const page of pagesOf(rows)) {
@@ -158,7 +158,7 @@ class Table {
     const gone = new Set<Column>();
     const kept = () => shown.filter((column) => !gone.has(column));
     for (const column of ranked) if (!fits(kept())) gone.add(column);
-    // A narrow column may fit in the place of a wide one.
+    // A narrow column may fit in place of a wide one.
     for (const column of ranked.toReversed())
       if (gone.delete(column) && !fits(kept())) gone.add(column);
     this.#columns = kept();

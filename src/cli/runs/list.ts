@@ -24,7 +24,7 @@ export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io)
   await io.out.write(await noneListed(state, flags, io));
 }
 
-/** For an empty list: the store that was looked at, and what to do. */
+/** For an empty list: the store that was searched, and what to do. */
 export async function noneListed(
   state: StateDir | null,
   flags: RunFilterFlags,
@@ -66,8 +66,8 @@ async function printRuns(
 }
 
 /**
- * Damage may show only when the rows are read: then the index is made again from the journal. Once
- * rows are written there is no second try: the command reports the damage, and has to be run again.
+ * Damage may show only when the rows are read: then the index is rebuilt from the journal. Once rows are written
+ * there is no second attempt: the command reports the damage and has to be run again.
  */
 async function listed(
   state: StateDir,

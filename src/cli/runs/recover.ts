@@ -21,14 +21,14 @@ type RecoverRequest = RecoverFlags & { run_id: string | undefined };
 function textOf(recovery: Recovery): string {
   const { run_id } = recovery;
   if (recovery.state === 'running')
-    return `${run_id}: its agent still runs (process ${recovery.pid}); leave out --no-wait to wait for it\n`;
+    return `${run_id}: its agent is still running (process ${recovery.pid}); omit --no-wait to wait for it\n`;
   if (recovery.state !== 'recovered') return `${forTerminal(`${run_id}: ${recovery.why}`)}\n`;
   const { exit_reason, outcome, failed_views } = recovery.result;
   const failed = failed_views.map(({ view, why }) => `; ${view} failed: ${forTerminal(why)}`);
   return `${run_id}: recovered, ${exit_reason}, ${outcome.tool_calls.length} calls${failed.join('')}\n`;
 }
 
-/** The recovery of a new run, in a process of its own: one line per finished run, one for all that are left. */
+/** The recovery at a new run, in a separate process: one line per finished run, one for all unfinished ones. */
 export async function recoverInBackground(
   state: StateDir,
   { trust }: RecoverRequest,

@@ -35,22 +35,22 @@ export async function removeNamed(
   for (const run_id of running)
     await io.out.write(`${run_id}: is being recorded by a running tacho; end that first\n`);
   for (const run_id of sending)
-    await io.out.write(`${run_id}: a running tacho sends its messages; try again after that\n`);
+    await io.out.write(`${run_id}: a running tacho is sending its messages; try again later\n`);
   for (const segment of left)
     await io.err.write(
-      `note: journal/${segment} still holds deleted runs: a running tacho writes it, or a part of it cannot be read; tacho runs gc frees them once it can\n`,
+      `note: journal/${segment} still contains deleted runs: a running tacho writes it, or a part of it cannot be read; a later tacho runs gc frees them\n`,
     );
   return missing.length + running.length + sending.length > 0 ? 1 : 0;
 }
 
-/** A person is asked. A script must name runs by their whole ids: which run is the last one changes at any time. */
+/** A person is asked. A script must use whole run ids, because the last run changes at any time. */
 function mayRemove(state: StateDir, names: readonly string[], ids: readonly string[]): boolean {
   const list = listed(state, ids);
   const answer = askTerminal(`${list}\nDelete ${plural(ids.length, 'run')} for good?`);
   if (answer !== null) return answer;
   const name = names.find((one) => !isRunId(one));
   if (name === undefined) return true;
-  const text = `"${name}" is not a whole run id: add --yes to delete what it means now:\n${list}`;
+  const text = `"${name}" is not a whole run id: add --yes to delete the runs that it means now:\n${list}`;
   throw new TachoError('usage', text, { stage: 'request' });
 }
 

@@ -36,7 +36,7 @@ const GROUPS = {
 
 const FIGURES = ['runs', 'ok', 'calls', 'tokens', 'cost', 'size'];
 
-/** Sums of costs and tokens that are known for some runs only are lower bounds; a note counts those runs. */
+/** Sums of costs and tokens known only for some runs are lower bounds; a note counts those runs. */
 function statsText(stats: Stats, io: Io): string {
   const { dim, bold, cyan } = createColours(io.colour);
   const groups = Object.entries(GROUPS)
@@ -88,7 +88,7 @@ function cells(row: StatsRow, { unicode }: Io): string[] {
 const BAR_WIDTH = 20;
 const BAR_GAP = '  ';
 
-/** As long as the line has room for. */
+/** A bar as long as the line has room for. */
 function bar(share: number, room: number, { unicode }: Io): string {
   const most = Math.min(BAR_WIDTH, room - BAR_GAP.length);
   if (most < 1) return '';

@@ -23,10 +23,10 @@ export interface ServeFlags {
   trust?: true;
 }
 
-/** By default V8 lets the space for young objects grow under load, and the memory of the process by 100 MB. */
+/** By default V8 lets the space for young objects grow under load, and the process's memory by 100 MB. */
 const SMALL_YOUNG_SPACE = '--max-semi-space-size=2';
 
-/** Replaces this process by one with that option, where the system can; everything else stays the same. */
+/** Replaces this process by one with that option, if the system can; everything else stays the same. */
 function beginSmall(): void {
   const { execve, execArgv, execPath, argv, env } = process;
   const started = env.TACHO_LAUNCHER_FD !== undefined || execArgv.includes(SMALL_YOUNG_SPACE);

@@ -97,7 +97,7 @@ function messageAt(view: TranscriptView, place: Place): number {
   throw usage(
     'step' in place
       ? `--at ${place.step}: the run has ${steps} steps`
-      : `--at ${place.call}: no call of the run has an id that begins so; --json lists the ids`,
+      : `--at ${place.call}: no call of the run has an id with this prefix; --json lists the ids`,
   );
 }
 

@@ -9,7 +9,7 @@ const EXAMPLES = `
   toolu_01ab  the message with the call of this id, or of an id that begins so
   seq:120     the call or step of event 120, as numbered in --events files and problem reports
 
-Related commands: "tacho runs show" prints the stored outcome alone, as "tacho show --summary" does;
+Related commands: "tacho runs show" prints only the stored outcome, like "tacho show --summary";
 "tacho replay" prints what "tacho run" printed.
 
 Examples:
@@ -24,12 +24,12 @@ export function defineShow(program: Command, io: Io): void {
     .description('read a run: its outcome, then its transcript')
     .argument(
       '[run]',
-      'last, last~N, a run or session id, the beginning of one, or a transcript file (default: last)',
+      'last, last~N, a run or session id, a prefix of one, or a transcript file (default: last)',
     )
     .option('--last', 'the last run')
     .option('--at <point>', 'start at a step, a call or an event (see below)')
     .option('--summary', 'only the outcome')
-    .option('--full', 'print texts, inputs and outputs whole')
+    .option('--full', 'print texts, inputs and outputs in full')
     .option('--thinking', "include the model's thinking")
     .option('--tool <name>', 'only calls of this tool')
     .option('--json', 'print the transcript as one line of JSON; with --summary the outcome')

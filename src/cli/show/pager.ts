@@ -1,11 +1,11 @@
-/** Long text a screen at a time, through $PAGER or less; as it is where there is neither. */
+/** Shows long text one screen at a time, through $PAGER or less; directly if there is neither. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { findProgram } from '../../capture/source/find-program.ts';
 import type { Io } from '../command.ts';
 import { createTextFilter } from '../io.ts';
 
-/** Show colours, and leave text that fits on the screen there. */
+/** Shows colours, and leaves text that fits on the screen there. */
 const LESS = 'FRX';
 
 function commandOf({ env }: Io): string | null {
@@ -14,9 +14,9 @@ function commandOf({ env }: Io): string | null {
 }
 
 export const plainOutput = ({ out }: Io) => ({
-  /** Text for people, made harmless as on standard output. */
+  /** Text for people, escaped as on standard output. */
   write: (piece: string) => out.write(piece),
-  /** The reader has left. */
+  /** Whether the reader has closed it. */
   gone: () => out.gone,
   /** Waits until the reader is done. */
   close: async () => undefined as undefined,
@@ -38,7 +38,7 @@ export function openPager(io: Io): ReturnType<typeof plainOutput> {
   child.stdin.on('error', leave);
   child.on('error', leave);
   const ended = once(child, 'close').then(leave, leave);
-  // Ctrl-C is the pager's: it comes to both.
+  // Ctrl-C reaches both, and the pager handles it.
   const ignore = () => undefined;
   process.on('SIGINT', ignore);
   return {

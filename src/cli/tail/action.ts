@@ -80,7 +80,7 @@ function filterOf({ session, from, type = [], follow }: TailFlags): TailFilter {
     throw usage(`--type ${quoted(unknown)} ${notKnown('message type', unknown, LIVE_TYPES)}`);
   return {
     sessions: session ?? null,
-    // Without --follow everything that is stored is shown.
+    // Without --follow, everything stored is shown.
     from: number ?? (follow ? null : 1),
     types: type.length === 0 ? null : new Set(type),
   };
@@ -94,7 +94,7 @@ function addressOf({ to, insecure }: TailFlags, state_dir: string): Address {
   return address;
 }
 
-/** Stops when the reader of standard output has left. */
+/** Stops when the reader of standard output has closed it. */
 function shower(flags: TailFlags, io: Io, stop: AbortController) {
   const { unicode, width } = io;
   const human = new LiveHuman({ colour: createColours(io.colour), unicode, width });

@@ -28,7 +28,7 @@ export interface ValidateFlags {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'validate' });
 
-/** Why a stream does not pass although no rule failed; null: it passes. */
+/** Why a stream does not pass although no rule failed, or null. */
 function shortcoming(report: Report, strict: boolean): string | null {
   if (report.lines === 0) return 'there is nothing to judge: the stream is empty';
   if (report.verdict === 'not judged') return 'no rule could be judged';
@@ -99,7 +99,7 @@ async function judgeFiles(
     paths,
     async (path) => {
       const judged = await validateInput(inputOf(path), { format, against: sent });
-      // A report may quote the lines it is about.
+      // A report may quote lines of the stream.
       return redactRecord(judged, redactor);
     },
     io,

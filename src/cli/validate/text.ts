@@ -11,7 +11,7 @@ const HEAD = ['rule', 'what', 'checked', 'failed', 'rate', 'threshold', 'verdict
 /** Columns that are aligned to the right. */
 const FIGURES: ReadonlySet<number> = new Set([2, 3, 4, 5]);
 
-/** Never rounded up to a whole that it is not. */
+/** Never rounded up to 100 %. */
 const percent = (rate: number) => `${Math.floor(rate * 1e4) / 100} %`;
 
 function rowOf(rule: RuleReport): string[] {
@@ -119,13 +119,13 @@ function refusedText(refused: Readonly<Record<string, number>>): string[] {
   return words.length === 0 ? [] : [`Refused, and not judged: ${words.join(', ')}`];
 }
 
-/** `path`: null where there is only one stream. */
+/** `path`: null if there is only one stream. */
 interface Judged {
   path: string | null;
   report: Report;
 }
 
-/** A line per file, with the failures of those that did not pass. */
+/** One line per file, with the failures of files that did not pass. */
 export function filesText(
   judged: readonly (Judged & { complaint: string | null })[],
   unread: number,
