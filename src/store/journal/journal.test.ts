@@ -516,7 +516,7 @@ describe('a segment that others change', () => {
       await journal.append([entry(1)]);
       journal.check();
       change(join(dir, listSegments(dir)[0] as string));
-      await expect(journal.append([entry(2)])).rejects.toThrow(/was removed or replaced|was cut/);
+      await expect(journal.append([entry(2)])).rejects.toThrow(/was removed or replaced|was truncated/);
       await journal.close();
 
       const other = journalDir();
@@ -526,7 +526,7 @@ describe('a segment that others change', () => {
       await small.append([entry(2)]);
       change(join(other, listSegments(other)[0] as string));
       await small.append([entry(3)]);
-      expect(() => small.check()).toThrow(/was removed or replaced|was cut/);
+      expect(() => small.check()).toThrow(/was removed or replaced|was truncated/);
       await small.close();
     });
 
