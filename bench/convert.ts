@@ -1,4 +1,4 @@
-/** How fast, and in how much memory, does a big session become an outcome? Beside a loop that only reads, splits and parses. */
+/** Time and memory to convert a big session to an outcome, compared with a loop that only reads, splits and parses. */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function cpuRow(script: Script, session: string, loop: string): Promise<Ro
   const [ours, bare] = bestCpu(TURNS, convert(session), [process.execPath, loop, session]);
   const most = CPU_MOST[script];
   return {
-    name: `convert: ${mb(session)} MB session of ${LINES.toLocaleString('en')} lines, ${script} text, to outcome, CPU, beside a bare read-split-parse loop`,
+    name: `convert: ${mb(session)} MB session of ${LINES.toLocaleString('en')} lines, ${script} text, to outcome, CPU, vs. a bare read-split-parse loop`,
     value: `${ours.toFixed(2)} s`,
     reference: `${bare.toFixed(2)} s`,
     ratio: ours / bare,
@@ -57,7 +57,7 @@ export async function run(): Promise<Row[]> {
         ok: small <= MEMORY_MOST_MB,
       },
       {
-        name: `convert: ${mb(many)} MB session, memory, beside the ${mb(one)} MB one`,
+        name: `convert: ${mb(many)} MB session, memory, vs. the ${mb(one)} MB one`,
         value: `${large.toFixed(0)} MB`,
         reference: `${small.toFixed(0)} MB`,
         ratio: large / small,

@@ -1,11 +1,11 @@
-/** How small is the runs database beside the raw stream of a session of some 200,000 tokens (ST-1)? */
+/** Size of the runs database compared with the raw stream of a session of about 200,000 tokens (ST-1). */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Row } from './measure.ts';
 
-// The targets are of this file.
+// The target in tacho.yaml is written by this benchmark, so it can be trusted.
 process.env.TACHO_TRUST = '1';
 
 const SMALLER_LEAST = 0.9;
@@ -43,7 +43,7 @@ export function run(): Row[] {
     const db = statSync(join(state, 'tacho.db')).size;
     return [
       {
-        name: 'runs database beside the raw stream of a session of about 200,000 tokens',
+        name: 'runs database of a session of about 200,000 tokens, vs. its raw stream',
         value: `${Math.round(db / 1e3)} kB`,
         reference: `${Math.round(raw / 1e3)} kB`,
         ratio: db / raw,

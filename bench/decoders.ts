@@ -1,4 +1,4 @@
-/** What does reading each agent's recordings cost? An outcome of about 100 MB, beside a loop that only reads, splits and parses. */
+/** Cost of reading 100 MB of each agent's recordings, compared with a loop that only reads, splits and parses. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const MANY_BYTES = 1e9;
 const TURNS = 5;
 const CPU_MOST = 1.8;
 const FLAT_MOST = 1.25;
-/** Agents whose sessions may last for days. */
+/** Agents with sessions that may last for days. */
 const LONG: ReadonlySet<string> = new Set(['claude', 'codex', 'copilot', 'pi']);
 
 export const bareLoop = `import { createReadStream } from 'node:fs';
@@ -42,7 +42,7 @@ async function measured(shape: Shape, folder: string): Promise<Row[]> {
   const [ours, bare] = bestCpu(TURNS, convert(shape, one), [process.execPath, loop, one]);
   const rows: Row[] = [
     {
-      name: `convert: ${agent}, ${from}, 100 MB to outcome, CPU, beside a bare read-split-parse loop`,
+      name: `convert: ${agent}, ${from}, 100 MB to outcome, CPU, vs. a bare read-split-parse loop`,
       value: `${ours.toFixed(2)} s`,
       reference: `${bare.toFixed(2)} s`,
       ratio: ours / bare,
@@ -58,7 +58,7 @@ async function measured(shape: Shape, folder: string): Promise<Row[]> {
   ];
   rmSync(many);
   rows.push({
-    name: `convert: ${agent}, ${from}, 1 GB, memory, beside 100 MB`,
+    name: `convert: ${agent}, ${from}, 1 GB, memory, vs. 100 MB`,
     value: `${large.toFixed(0)} MB`,
     reference: `${small.toFixed(0)} MB`,
     ratio: large / small,

@@ -1,4 +1,4 @@
-/** What does grading cost? 10,000 transcripts by skill-trigger and tool-trajectory, beside only reading and parsing them. */
+/** Cost of grading 10,000 transcripts by skill-trigger and tool-trajectory, compared with reading and parsing them. */
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const EVAL = `tests:
         expected: [{ tool: Read, args: { file_path: /src/f2.ts } }, { tool: Edit }]
 `;
 
-/** The same bytes, line by line, parsed and let go. */
+/** The same bytes, parsed line by line and discarded. */
 const BARE = `
 const { openSync, readSync } = require('node:fs');
 const fd = openSync(process.argv[1]);
@@ -61,13 +61,13 @@ export function run(): Row[] {
     const args = ['eval', join(folder, 'eval.yaml'), '--transcript', path, '--no-github'];
     const [grading, bare] = bestCpu(
       TURNS,
-      // Half of them are made to fail, which is exit 1.
+      // Half of them fail, so the exit code is 1.
       ['bash', '-c', '"$@"; test $? -eq 1', 'bash', process.execPath, tacho, ...args],
       [process.execPath, '-e', BARE, path],
     );
     return [
       {
-        name: '10,000 transcripts graded by `skill-trigger` and `tool-trajectory`, CPU, beside parsing them',
+        name: '10,000 transcripts graded by `skill-trigger` and `tool-trajectory`, CPU, vs. parsing them',
         value: `${grading.toFixed(2)} s`,
         reference: `${bare.toFixed(2)} s`,
         ratio: grading / bare,

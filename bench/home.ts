@@ -1,4 +1,4 @@
-/** How long does the import of a whole home take, the first time and again? Beside a loop that only reads, splits and parses. */
+/** Time to import a whole home, the first time and again, compared with a loop that only reads, splits and parses. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
@@ -8,7 +8,7 @@ import { recordingAt, SHAPES, type Shape, writeRecording } from './recordings.ts
 import { BARE_LOOP } from './session.ts';
 
 const SESSIONS = 1_000;
-/** Short ones are many, long ones hold most of the bytes. */
+/** Many short sessions; the long ones have most of the bytes. */
 const SIZES_MB = [0.2, 0.5, 1, 2, 6];
 const FIRST_S_MOST = 30;
 const MEMORY_MOST_MB = 200;
@@ -19,7 +19,7 @@ const SETTLED_MS = 3_000;
 const DAY_MS = 86_400_000;
 const FROM_MS = Date.UTC(2026, 0, 1);
 
-/** Where each CLI keeps its sessions, and the folder of the recording that stands for it. */
+/** Where each CLI keeps its sessions, and the folder of the recording that represents it. */
 const KEPT: Readonly<Record<string, [home: string, recorded: string]>> = {
   claude: ['.claude', '.claude'],
   codex: ['.codex', '.codex'],
@@ -30,7 +30,7 @@ const KEPT: Readonly<Record<string, [home: string, recorded: string]>> = {
 };
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8}(?=\.jsonl$)/;
 
-/** The session as the `n`th of its agent: another id, another day. */
+/** The session as the `n`th of its agent, with another id and day. */
 function changed(shape: Shape, n: number) {
   const recorded = recordingAt(shape);
   const id = ID.exec(shape.agent === 'copilot' ? basename(dirname(recorded)) : basename(recorded));
@@ -104,7 +104,7 @@ async function rowsOf(folder: string, home: string): Promise<Row[]> {
   return [
     {
       ...row(
-        `${what}, ${(bytes / 1e9).toFixed(1)} GB, CPU, beside a bare loop`,
+        `${what}, ${(bytes / 1e9).toFixed(1)} GB, CPU, vs. a bare loop`,
         `${first.toFixed(1)} s`,
         first <= FIRST_S_MOST,
         `≤ ${FIRST_S_MOST} s`,
@@ -119,7 +119,7 @@ async function rowsOf(folder: string, home: string): Promise<Row[]> {
       `≤ ${AGAIN_S_MOST} s`,
     ),
     {
-      name: '… the whole store beside the raw sessions',
+      name: '… the whole store, vs. the raw sessions',
       value: `${(store / 1e6).toFixed(0)} MB`,
       reference: `${(bytes / 1e6).toFixed(0)} MB`,
       ratio: store / bytes,

@@ -1,4 +1,4 @@
-/** How fast, and in how much memory, is a big session stored as a run? Beside a loop that only reads, splits and parses. */
+/** Time and memory to import a big session, compared with a loop that only reads, splits and parses. */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ async function rowsOf(folder: string, script: Script): Promise<Row[]> {
   ) as [string, string, string];
   await writeSession(session, LINES, script);
   writeFileSync(loop, BARE_LOOP);
-  // The second import of a file would find it known.
+  // A second import of the same file would be skipped.
   const again = `rm -rf ${state} && exec ${process.execPath} ${tacho} import claude ${session} --state-dir ${state}`;
   const importing = ['bash', '-c', again];
   const [ours, bare] = bestCpu(TURNS, importing, [process.execPath, loop, session]);
@@ -27,7 +27,7 @@ async function rowsOf(folder: string, script: Script): Promise<Row[]> {
   const mb = Math.round(statSync(session).size / 1e6);
   return [
     {
-      name: `import: ${mb} MB session of ${LINES.toLocaleString('en')} lines, ${script} text, CPU, beside a bare read-split-parse loop`,
+      name: `import: ${mb} MB session of ${LINES.toLocaleString('en')} lines, ${script} text, CPU, vs. a bare read-split-parse loop`,
       value: `${ours.toFixed(2)} s`,
       reference: `${bare.toFixed(2)} s`,
       ratio: ours / bare,

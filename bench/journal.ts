@@ -1,4 +1,4 @@
-/** How many durable events a second does the journal take, beside a plain write and sync for each? */
+/** Durable events per second of the journal, compared with a plain write and sync per event. */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

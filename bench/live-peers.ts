@@ -1,4 +1,4 @@
-/** The two ends of the live benchmarks: a collector process (ours, or a bare one that reads, syncs and answers), and a sender. */
+/** The peers of the live benchmarks: our collector or a bare one that reads, syncs and answers, and a sender. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 
-/** Does the same reads and writes with nothing around them: lines in, one write and sync for what has come, an answer. */
+/** Only the necessary reads and writes: reads lines, writes and syncs them together, and answers. */
 const BARE = `
 import { createServer } from 'node:net';
 import { openSync, writeSync, fdatasync } from 'node:fs';
@@ -81,7 +81,7 @@ export function residentMb(pid: number): number {
 
 const stamp = () => new Date().toISOString();
 
-/** A call's request or response of some 600 bytes, in turn. */
+/** Requests and responses of calls in turn, about 600 bytes each. */
 export function lineOf(session_id: string, seq: number, at_ms: number): string {
   const call_id = `call-${(seq + 1) >> 1}`;
   const asks = seq % 2 === 1;
@@ -122,7 +122,7 @@ export const HELLO = (role = 'agent') =>
   })}\n`;
 
 export interface Sent {
-  /** Of each message, from its sending to its acknowledgement, sorted. */
+  /** Time from sending to acknowledgement of each message, sorted. */
   latencies_ms: number[];
   seconds: number;
 }
@@ -130,33 +130,33 @@ export interface Sent {
 export interface Load {
   session: string;
   events: number;
-  /** Events a second; null: as fast as acknowledgements come. */
+  /** Events per second; null for as fast as acknowledgements arrive. */
   rate: number | null;
   in_flight: number;
-  /** Our own protocol, or the bare one without a handshake. */
+  /** Whether the peer uses our protocol; the bare one has no handshake. */
   speaks: boolean;
 }
 
-/** What the sender process sends: as fast as acknowledgements come. */
+/** The load of the sender process: as fast as acknowledgements arrive. */
 export interface Burst {
   socket: string;
-  /** Of the collector. */
+  /** Process id of the collector. */
   pid: number;
   session: string;
   events: number;
   connections: number;
-  /** Messages under way on each connection. */
+  /** Messages in flight per connection. */
   window: number;
-  /** How old the messages are when they are sent; 0: made when they are sent. */
+  /** Age of the messages when they are sent; 0 for fresh ones. */
   age_ms: number;
-  /** Our own protocol, or the bare one without a handshake. */
+  /** Whether the peer uses our protocol; the bare one has no handshake. */
   speaks: boolean;
 }
 
 export interface Measured {
-  /** Acknowledged events a second. */
+  /** Acknowledged events per second. */
   rate: number;
-  /** CPU of the collector for an event, in µs: user and system. */
+  /** User and system CPU of the collector per event, in µs. */
   micros: number;
 }
 

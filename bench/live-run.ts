@@ -1,4 +1,4 @@
-/** How soon is a call of a running agent with those who watch, and does the sending slow the agent? */
+/** Time until a call of a running agent reaches watchers, and the cost of sending for the agent. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -12,10 +12,10 @@ const FLOOD = 20_000;
 const MOST_MS = { request: 10, status: 50, response: 10 } as const;
 type What = keyof typeof MOST_MS;
 
-// The targets are of this file.
+// The target in tacho.yaml is written by this benchmark, so it can be trusted.
 process.env.TACHO_TRUST = '1';
 
-/** Calls of the demo dialect that carry the moment they were written; then, with FLOOD, as many as it can. */
+/** Prints calls of the demo dialect with the time at which they were written; then FLOOD calls without pauses. */
 const TALKER = `
 import { writeFileSync, writeSync } from 'node:fs';
 
@@ -66,7 +66,7 @@ function startRun({ folder, collector }: Place, env: Record<string, string>): Ch
   });
 }
 
-/** From the agent's write to a subscriber of the collector: capture, journal, sending, the collector's disk, and back. */
+/** From the agent's write to a subscriber of the collector: capture, journal, sending, the collector's disk. */
 async function delays(place: Place): Promise<Record<What, number[]>> {
   const found: Record<What, number[]> = { request: [], status: [], response: [] };
   const socket = connect(place.collector.socket);
@@ -77,7 +77,7 @@ async function delays(place: Place): Promise<Record<What, number[]>> {
       sent = data.args.sent;
       found.request.push(now() - sent);
     } else if (type === 'tool_execution_status') {
-      // Written some 5 ms after the request, which is a little more than what the timer was asked for.
+      // Written about 5 ms after the request: slightly more than the delay of the timer.
       found.status.push(now() - sent - 5);
     } else if (type === 'tool_call_response') {
       found.response.push(now() - Number(data.result.output));
@@ -112,7 +112,7 @@ async function piped({ folder }: Place): Promise<Record<What, number[]>> {
   return found;
 }
 
-/** What the agent itself needed for its flood, in µs an event. */
+/** Time that the agent itself took for its flood, in µs per event. */
 async function floodMicros(place: Place, watched: boolean): Promise<number> {
   const took = join(place.folder, 'took');
   const env = { FLOOD: String(FLOOD), TOOK: took };
@@ -130,7 +130,7 @@ function delayRow(what: What, sorted: readonly number[], bare: readonly number[]
   const [p50, p95] = [share(sorted, 0.5), share(sorted, 0.95)];
   const reference = share(bare, 0.95);
   return {
-    name: `live: agent's write → watcher of the collector, ${what}, p95 of ${sorted.length} (p50 ${p50.toFixed(2)} ms), beside a bare pipe`,
+    name: `live: agent's write → watcher of the collector, ${what}, p95 of ${sorted.length} (p50 ${p50.toFixed(2)} ms), vs. a bare pipe`,
     value: `${p95.toFixed(2)} ms`,
     reference: `${reference.toFixed(2)} ms`,
     ratio: p95 / reference,
@@ -157,7 +157,7 @@ export async function run(): Promise<Row[]> {
       return [
         ...(Object.keys(found) as What[]).map((what) => delayRow(what, found[what], bare[what])),
         {
-          name: `live: what an agent needs to write an event, recorded and sent (${FLOOD * 2} events at once), beside alone into a file`,
+          name: `live: write time per event of an agent that is recorded and sent (burst of ${FLOOD * 2} events), vs. alone into a file`,
           value: `${watched.toFixed(1)} µs`,
           reference: `${alone.toFixed(1)} µs`,
           ratio: watched / alone,

@@ -1,6 +1,6 @@
 /**
- * A sender that is not the limit, as its own process: all lines are made before the clock starts, and of the answers only
- * the acknowledged number is read. Argument: a `Burst` as JSON; prints a `Measured` as JSON.
+ * A sender in a separate process that is not the bottleneck: all lines are made before the clock starts, and only the
+ * acknowledged number of the answers is read. Argument: a `Burst` as JSON. Prints a `Measured` as JSON.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -19,10 +19,10 @@ function cpuOf(pid: number): number {
 
 const STAMP = '"timestamp":"';
 
-/** One connection with a session of its own: the window is filled again whenever an acknowledgement comes. */
+/** One connection with its own session: the window is refilled whenever an acknowledgement arrives. */
 class Sender {
   readonly #bytes: Buffer;
-  /** Where each line begins, and where its time is. */
+  /** The offsets of each line and of its time. */
   readonly #starts = new Uint32Array(each + 1);
   readonly #stamps = new Uint32Array(each);
   readonly #socket: Socket;
@@ -44,10 +44,12 @@ class Sender {
     this.#socket = connect(burst.socket);
     this.#socket.setNoDelay(true);
     this.#socket.on('error', this.done.reject);
-    this.#socket.on('close', () => this.done.reject(new Error('the collector hung up')));
+    this.#socket.on('close', () =>
+      this.done.reject(new Error('the collector closed the connection')),
+    );
   }
 
-  /** Connects, and where the peer speaks the protocol waits for its answer. */
+  /** Connects, and waits for the answer to the handshake if the peer uses our protocol. */
   async greet(): Promise<void> {
     await once(this.#socket, 'connect');
     if (burst.speaks) {

@@ -1,4 +1,4 @@
-/** What does the collector promise and keep: latency to a durable acknowledgement, rate, memory over an hour's events? */
+/** The collector: latency to a durable acknowledgement, rate, and memory over the events of an hour. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const SOAK_EVENTS = 360_000;
 const SOAK_RATE = 6_000;
 
 async function measured(peer: Peer, load: Load): Promise<Sent> {
-  // The first messages pay for the code's compilation, on either side.
+  // The first messages include the compilation of the code on both sides.
   await sendTo(peer, { ...load, session: `${load.session}-warm`, events: 200, rate: 500 });
   return sendTo(peer, load);
 }
@@ -41,7 +41,7 @@ async function latency(ours: Peer, bare: Peer): Promise<Row> {
   const [p50, p95] = [share(us.latencies_ms, 0.5), share(us.latencies_ms, 0.95)];
   const reference = share(it.latencies_ms, 0.95);
   return {
-    name: `live: source → durable ack at 100 events/s, p95 (p50 ${p50.toFixed(2)} ms), beside a bare process that reads, writes, syncs`,
+    name: `live: source → durable ack at 100 events/s, p95 (p50 ${p50.toFixed(2)} ms), vs. a bare process that reads, writes, syncs`,
     value: `${p95.toFixed(2)} ms`,
     reference: `${reference.toFixed(2)} ms`,
     ratio: p95 / reference,
@@ -60,7 +60,7 @@ const LAYOUTS: readonly Layout[] = [
   { connections: 12, window: 64 },
 ];
 
-/** An hour: what an outage leaves. */
+/** The backlog of an outage of one hour. */
 const BACKLOG_MS = 3_600_000;
 let bursts = 0;
 
@@ -71,7 +71,7 @@ function burst(peer: Peer, layout: Layout, more: Partial<Burst>): Promise<Measur
   return sendBurst({ ...load, speaks: true, ...layout, ...more });
 }
 
-/** The best of several turns of each kind, taken in turn so that a busy machine hits all. */
+/** The best of several rounds of each kind, interleaved so that a busy machine affects all. */
 async function bestOf(ours: Peer, bare: Peer, layout: Layout) {
   const best = { fresh: NONE, backlog: NONE, bare: NONE };
   for (let turn = 0; turn < TURNS; turn++) {
@@ -93,10 +93,10 @@ const perSecond = (rate: number) => `${Math.round(rate).toLocaleString('en')}/s`
 async function throughput(ours: Peer, bare: Peer, layout: Layout): Promise<Row[]> {
   const { fresh, backlog, bare: it } = await bestOf(ours, bare, layout);
   const { connections, window } = layout;
-  const where = `${connections} × ${window} under way`;
+  const where = `${connections} × ${window} in flight`;
   return [
     {
-      name: `live: acknowledged events a second, ${where}, beside the bare process`,
+      name: `live: acknowledged events per second, ${where}, vs. the bare process`,
       value: perSecond(fresh.rate),
       reference: perSecond(it.rate),
       ratio: fresh.rate / it.rate,
@@ -104,7 +104,7 @@ async function throughput(ours: Peer, bare: Peer, layout: Layout): Promise<Row[]
       ok: fresh.rate >= LEAST_RATE,
     },
     {
-      name: `live: CPU of the collector for an event, ${where}, beside the bare process`,
+      name: `live: CPU of the collector per event, ${where}, vs. the bare process`,
       value: `${fresh.micros.toFixed(1)} µs`,
       reference: `${it.micros.toFixed(1)} µs`,
       ratio: fresh.micros / it.micros,
@@ -112,7 +112,7 @@ async function throughput(ours: Peer, bare: Peer, layout: Layout): Promise<Row[]
       ok: fresh.micros <= MICROS_MOST,
     },
     {
-      name: `live: a backlog of an hour ago (${backlog.micros.toFixed(1)} µs an event), ${where}, beside fresh events`,
+      name: `live: a backlog of an hour ago (${backlog.micros.toFixed(1)} µs per event), ${where}, vs. fresh events`,
       value: perSecond(backlog.rate),
       reference: perSecond(fresh.rate),
       ratio: backlog.rate / fresh.rate,
@@ -122,7 +122,7 @@ async function throughput(ours: Peer, bare: Peer, layout: Layout): Promise<Row[]
   ];
 }
 
-/** The first events pay for the code's compilation. */
+/** The first events include the compilation of the code. */
 async function throughputs(ours: Peer, bare: Peer): Promise<Row[]> {
   for (const layout of LAYOUTS) await burst(ours, layout, {});
   const rows: Row[] = [];
@@ -164,7 +164,7 @@ async function soak(folder: string): Promise<Row[]> {
         ok: acked === SOAK_EVENTS,
       },
       {
-        name: `live: most memory of the collector in the soak (${early.toFixed(0)} MB at its start, ${late.toFixed(0)} MB at its end), beside a bare process`,
+        name: `live: peak memory of the collector in the soak (${early.toFixed(0)} MB at its start, ${late.toFixed(0)} MB at its end), vs. a bare process`,
         value: `${most.toFixed(0)} MB`,
         reference: `${idle.toFixed(0)} MB`,
         ratio: most / idle,
@@ -177,7 +177,7 @@ async function soak(folder: string): Promise<Row[]> {
   }
 }
 
-/** The soak's memory as a picture of bars, for the guide. */
+/** The memory of the soak as a bar chart, for the guide. */
 function writePlot(samples: readonly Sample[], seconds: number): void {
   if (!process.argv.includes('--write')) return;
   const path = join(import.meta.dirname, '..', 'docs', 'reference', 'guarantees.md');

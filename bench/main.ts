@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME…] [--write]`: every question beside its reference, in one run; `--write` puts the table into docs/reference/benchmarks.md. */
+/** `npm run bench [-- NAME…] [--write]`: measures with references; `--write` updates docs/reference/benchmarks.md. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,9 +55,9 @@ if (words.some((word) => word === '--help' || word === '-h')) {
 }
 const unknown = wanted.find((word) => !Object.hasOwn(QUESTIONS, word));
 if (unknown !== undefined)
-  throw new Error(`unknown question "${unknown}": there are ${Object.keys(QUESTIONS).join(', ')}`);
+  throw new Error(`unknown benchmark "${unknown}": known are ${Object.keys(QUESTIONS).join(', ')}`);
 
-// Nothing is written into the store of whoever measures.
+// The user's own store is not touched.
 const user_state = mkdtempSync(join(tmpdir(), 'tacho-bench-state-'));
 process.env.XDG_STATE_HOME = user_state;
 delete process.env.TACHO_HOME;
@@ -69,7 +69,7 @@ for (const [name, load] of Object.entries(QUESTIONS)) {
   console.error(`bench: ${name} …`);
   const found = await (await load()).run();
   rows.push(...found);
-  // An hour's figures are not lost with a later question that fails.
+  // Printed now, so that figures are not lost if a later benchmark fails.
   for (const row of found) console.error(`  ${lineOf(row)}`);
 }
 const text = table(rows);

@@ -1,7 +1,7 @@
 /**
- * `node bench/many-runs-store.ts FOLDER RUNS [apart]`: a state folder with many small runs, in some seconds. Each has the
- * events of one recorded run of the demo agent, with ids and times of its own. Every second one is an import, without a
- * transcript. `apart`: each has a segment of its own, as `tacho run` leaves it.
+ * `node bench/many-runs-store.ts FOLDER RUNS [apart]`: makes a state folder with many small runs in a few seconds. Each
+ * has the events of one recorded run of the demo agent, with its own ids and times. Every second one is an import,
+ * without a transcript. `apart`: each has its own segment, as `tacho run` leaves it.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -90,13 +90,13 @@ function changed(event: Event, at: number, digest: { events: number; sha256: str
 
 type Made = ReturnType<typeof runAt>;
 
-/** Takes the runs of a batch to the journal. */
+/** Appends the runs of a batch to the journal. */
 interface Writer {
   write(runs: readonly Made[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** All runs through one journal, as an import of many sessions. */
+/** Writes all runs with one journal, as an import of many sessions does. */
 function together(state: StateDir, index: Index): Writer {
   const journal = openJournal(state.journal, { index });
   return {
@@ -111,7 +111,7 @@ function together(state: StateDir, index: Index): Writer {
   };
 }
 
-/** A segment for each run, without the syncs of a real one. */
+/** Writes one segment per run, without the syncs of a real run. */
 function apart(state: StateDir, index: Index): Writer {
   const first = Buffer.from(`${JSON.stringify({ v: 1, ...thisOwner(state.journal) })}\n`);
   return {
@@ -143,7 +143,7 @@ function writeSegment(
   return { segment, bytes: end, positions: [{ session, source: 'capture', segment, ...range }] };
 }
 
-/** In a process of its own: segments that a living process may write are left alone by other commands. */
+/** In a separate process: other commands do not touch segments that a live process may write. */
 async function fill(folder: string, runs: number, segments: string | undefined): Promise<void> {
   const events = await recorded();
   const state = openStateDir(folder);

@@ -1,7 +1,7 @@
 /**
- * Does any command cost more than linearly many runs? Each that touches the store, with 10,000 small runs and with 20,000:
- * in few segments, as imports leave them, and with a segment for each, as `tacho run` does.
- * `TACHO_BENCH_RUNS=100000 npm run bench -- many-runs` measures with so many and with half of them.
+ * Whether the cost of commands grows more than linearly with the number of runs. Measures each command that uses the
+ * store with 10,000 and with 20,000 small runs: in few segments, as imports leave them, and with one segment per run,
+ * as `tacho run` does. `TACHO_BENCH_RUNS=100000 npm run bench -- many-runs` measures with that number and half of it.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -22,9 +22,9 @@ const SESSION = join(
 
 interface Question {
   command: string[];
-  /** What the larger store may take. */
+  /** Limit for the larger store. */
   seconds_most?: number;
-  /** It changes the store: once, on the store as it was filled. */
+  /** Whether it changes the store: it then runs once, on a fresh store. */
   once?: true;
 }
 
@@ -44,7 +44,7 @@ const QUESTIONS: readonly Question[] = [
   { command: ['runs', 'reindex'], seconds_most: MOST / 2_000 },
 ];
 
-const SEGMENTS = { together: '', apart: ', a segment for each' } as const;
+const SEGMENTS = { together: '', apart: ', one segment per run' } as const;
 type Segments = keyof typeof SEGMENTS;
 
 interface Figure {
@@ -76,7 +76,7 @@ async function measure(state: string, { command, once }: Question): Promise<Figu
   return { seconds, mb: await memoryMb(tacho(state, command)) };
 }
 
-/** What the first commands do once in a folder: the segments are settled, then known as closed; the session is known. */
+/** One-time work of the first commands in a folder: segments are settled and closed, the session becomes known. */
 function warm(state: string): void {
   cpuSeconds(tacho(state, ['import', 'claude', SESSION]));
   for (let turn = 0; turn < 2; turn++) cpuSeconds(tacho(state, ['runs', 'list']));
@@ -94,7 +94,7 @@ function rowOf(
   const most = seconds_most === undefined ? '' : `, ≤ ${(seconds_most * 1000).toFixed(0)} ms`;
   const shown = command.map((word) => (word === SESSION ? '…' : word)).join(' ');
   return {
-    name: `\`tacho ${shown}\` with many runs${SEGMENTS[segments]}, CPU, beside half as many`,
+    name: `\`tacho ${shown}\` with many runs${SEGMENTS[segments]}, CPU, vs. half as many`,
     value: text(large, MOST),
     reference: text(small, MOST / 2),
     ratio,

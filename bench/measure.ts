@@ -1,20 +1,20 @@
-/** Measuring other processes: CPU by the shell's own clock, memory by the system's high-water mark. */
+/** Measures other processes: CPU by the shell's clock, memory by the system's high-water mark. */
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
 export interface Row {
   name: string;
-  /** What was measured, with its unit. */
+  /** The measured value with its unit. */
   value: string;
-  /** The same of the reference, in the same run. */
+  /** The value of the reference in the same run. */
   reference: string;
   ratio: number | null;
-  /** What the figure must be, as a text and as a verdict; null: nothing was promised. */
+  /** The target as text, and whether it was met; null when there is no target. */
   target: string | null;
   ok: boolean | null;
 }
 
-/** User and system CPU seconds of a command and its children, whose output is thrown away. */
+/** User and system CPU seconds of a command and its children; the output is discarded. */
 export function cpuSeconds(command: readonly string[], cwd = process.cwd()): number {
   const script = 'TIMEFORMAT="%U %S"; time "$@" >/dev/null 2>/dev/null </dev/null';
   const { stderr, status } = spawnSync('bash', ['-c', script, 'bash', ...command], {
@@ -29,7 +29,7 @@ export function cpuSeconds(command: readonly string[], cwd = process.cwd()): num
   return user + system;
 }
 
-/** The best of several turns of each, taken in turn so that a busy machine hits both. */
+/** The best of several rounds of each, interleaved so that a busy machine affects both. */
 export function bestCpu(
   turns: number,
   a: readonly string[],
@@ -56,7 +56,7 @@ export function memoryMb(command: readonly string[]): Promise<number> {
         const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
         most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0));
       } catch {
-        // Ended between two looks.
+        // The process ended between two samples.
       }
     }, 10);
     child.on('error', reject);

@@ -1,4 +1,4 @@
-/** How long do 10,000 outcomes take, and how long does a state folder with a million events take to open? */
+/** Time to store 10,000 outcomes, and to open a state folder with a million events. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ async function fill(path: string): Promise<void> {
   index.close();
 }
 
-/** From nothing to the list of runs, an old run picked up, and a new event stored. */
+/** Opens the folder, lists the runs, reads an old run and stores a new event. */
 async function reopen(path: string): Promise<number> {
   const start = performance.now();
   const state = openStateDir(path);

@@ -1,4 +1,4 @@
-/** How large is the installed package, with all it needs? */
+/** Size of the installed package with its dependencies. */
 import { type ExecFileSyncOptionsWithStringEncoding, execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ export function run(): Row[] {
     const mb = bytesIn(join(folder, 'node_modules')) / 1e6;
     return [
       {
-        name: `package installed, ${packed.entryCount} files, with everything it needs`,
+        name: `package installed, ${packed.entryCount} files, with its dependencies`,
         value: `${mb.toFixed(1)} MB`,
         reference: `packed ${(packed.size / 1e6).toFixed(1)} MB`,
         ratio: null,

@@ -1,4 +1,4 @@
-/** Big recordings in the shape of real ones: the turn of a recorded run, again and again, with ids of its own each time. */
+/** Big recordings in the shape of real ones: a turn of a recorded run, repeated with new ids each time. */
 import { once } from 'node:events';
 import { createWriteStream, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ export interface Shape {
   readonly from: 'stdout' | 'session';
   /** The recording in the agent's test data. */
   readonly scenario: string;
-  /** First and last line of the part that is repeated: a request to the model, a call, its end. */
+  /** First and last line of the repeated part: a request to the model, a call, its end. */
   readonly turn: readonly [number, number];
 }
 
@@ -28,9 +28,9 @@ export const SHAPES: readonly Shape[] = [
   { agent: 'qwen', from: 'session', scenario: 'read', turn: [3, 7] },
 ];
 
-/** What follows a text that was said, read or printed: the recordings hold some words, real runs a page. */
+/** Text appended to messages, inputs and outputs: the recordings have a few words, real runs a page. */
 const PAGE = 'lorem ipsum dolor sit amet, consectetur — naïve 日本語 🚀 '.repeat(18);
-/** What the recorded model says before its call; what it reads or prints has characters beyond ASCII. */
+/** The text of the recorded model before its call; inputs and outputs have non-ASCII characters. */
 const SHORT = /^(?:I will|Listed)|[^\u0000-\u007f]/;
 /** UUIDs, ids with a prefix, and the eight hexadecimal digits of pi, each as a whole value. */
 const ID =
@@ -68,7 +68,7 @@ function linesOf(shape: Shape, change: (text: string) => string): string[] {
     .split('\n');
 }
 
-/** Text with ids, cut up so that each turn only has to be put together. */
+/** Text split at its ids, so that each turn is only a join. */
 class Template {
   readonly #pieces: readonly string[];
   /** Whether the piece is an id of the turn, the parent of its first record, or text. */
@@ -84,7 +84,7 @@ class Template {
     });
   }
 
-  /** The text as the `turn`th, after a turn unless it is the first. */
+  /** The text of turn number `turn`; it refers to the previous turn unless it is the first. */
   text(turn: number): string {
     let text = '';
     this.#pieces.forEach((piece, n) => {
@@ -97,7 +97,7 @@ class Template {
   }
 }
 
-/** The lines of a recording of about that many bytes, some turns at a time. */
+/** The lines of a recording of about this size, several turns at a time. */
 function* textsOf(
   shape: Shape,
   bytes: number,
@@ -124,7 +124,7 @@ function* textsOf(
   yield new Template(tail, own, null, '').text(turns - 1);
 }
 
-/** `change`: makes another session of the recorded one. */
+/** `change`: turns the recorded session into another one. */
 export async function writeRecording(
   shape: Shape,
   path: string,

@@ -1,4 +1,4 @@
-/** How long does it take to remove 100,000 runs? Beside deleting as many rows from a bare SQLite table. */
+/** Time to remove 100,000 runs, compared with deleting as many rows from a bare SQLite table. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ function eventsOf(at: number): Event[] {
   ] as unknown as Event[];
 }
 
-/** In a process of its own: a segment whose writer lives is not touched. */
+/** In a separate process: a segment with a live writer is not touched. */
 async function build(folder: string): Promise<void> {
   const state = openStateDir(folder);
   const index = openIndex(state);
@@ -114,7 +114,7 @@ export function run(): Row[] {
     const reference = bareDelete(folder);
     return [
       {
-        name: '`tacho runs gc` of 100,000 runs, beside SQLite deleting as many rows',
+        name: '`tacho runs gc` of 100,000 runs, vs. SQLite deleting as many rows',
         value: `${seconds.toFixed(1)} s`,
         reference: `${reference.toFixed(1)} s`,
         ratio: seconds / reference,

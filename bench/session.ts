@@ -1,8 +1,8 @@
-/** A big session in the shape of the real files, and the loop that reading it is compared with. */
+/** A big session in the shape of real files, and the reference loop that reads it. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
-/** What a session's texts are made of. One character beyond ASCII makes a parsed line two bytes wide, which slows the loop. */
+/** Filler of a session's texts. One non-ASCII character makes a parsed line two bytes wide, which slows the loop. */
 const TEXTS = {
   ASCII: 'lorem ipsum dolor sit amet, consectetur - naive nihongo rocket '.repeat(18),
   CJK: 'lorem ipsum dolor sit amet, consectetur — naïve 日本語 🚀 '.repeat(18),

@@ -1,6 +1,6 @@
 /**
- * How much does starting cost, and what does `tacho run` add to a program? CPU of user and system, children included,
- * beside Node with an empty file, all taken in turn.
+ * The cost of starting tacho, and the overhead of `tacho run`: user and system CPU including children, compared with
+ * Node and an empty file. All commands are interleaved.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ interface Command {
   cwd?: string;
 }
 
-/** Milliseconds of each command, in turn, so that a busy machine hits all of them; the first turn counts for none. */
+/** Milliseconds of each command, interleaved so that a busy machine affects all; the first round is dropped. */
 function take(commands: readonly Command[]): Map<string, Taken> {
   const all = new Map(commands.map(({ name }) => [name, [] as number[]]));
   for (let turn = -1; turn < TURNS; turn++)
@@ -43,11 +43,11 @@ function take(commands: readonly Command[]): Map<string, Taken> {
 
 const inMs = (value: number) => `${value.toFixed(1)} ms`;
 
-/** Null: nothing was promised. */
-function besideNode(name: string, taken: Taken, node: Taken, most: number | null): Row {
+/** `most`: null when there is no target. */
+function againstNode(name: string, taken: Taken, node: Taken, most: number | null): Row {
   const ratio = taken.best / node.best;
   return {
-    name: `${name}, CPU, best of ${TURNS} (median ${inMs(taken.median)}), beside Node with an empty file`,
+    name: `${name}, CPU, best of ${TURNS} (median ${inMs(taken.median)}), vs. Node with an empty file`,
     value: inMs(taken.best),
     reference: inMs(node.best),
     ratio,
@@ -56,13 +56,13 @@ function besideNode(name: string, taken: Taken, node: Taken, most: number | null
   };
 }
 
-/** Git itself, which is asked four times about a work tree, is in the second. */
+/** The second includes four calls of git for the work tree. */
 const RUN_MOST_MS: Record<string, number> = {
   'in a folder without a repository': 80,
   'in a git work tree': 110,
 };
 
-/** CPU of `tacho run` of a program, less the CPU of the program alone. */
+/** CPU of `tacho run` with a program, minus the CPU of the program alone. */
 function overProgram(where: string, run: Taken, program: Taken): Row {
   const more = run.best - program.best;
   const most = RUN_MOST_MS[where] as number;
@@ -92,7 +92,7 @@ function helpRows(node: Command, most: number): Row[] {
   const times = take([node, ...helps]);
   const of = (name: string) => times.get(name) as Taken;
   const slowest = helps.toSorted((a, b) => of(b.name).best - of(a.name).best)[0] as Command;
-  const row = besideNode(slowest.name, of(slowest.name), of(node.name), most);
+  const row = againstNode(slowest.name, of(slowest.name), of(node.name), most);
   return [{ ...row, name: `the slowest of ${helps.length} commands' help: ${row.name}` }];
 }
 
@@ -103,14 +103,14 @@ const LIMITS: Record<string, number> = {
 };
 const HELP_MOST = 1.3;
 
-/** Folders: one that stays empty, one without a repository, one that is a git work tree. */
+/** Folders: an empty one, one without a repository, and a git work tree. */
 function makeFolders(base: string) {
   const [empty, plain, git] = ['empty', 'plain', 'git'].map((name) => join(base, name)) as [
     string,
     string,
     string,
   ];
-  // Each with a store of its own.
+  // Each has its own store.
   for (const path of [empty, plain, git]) mkdirSync(join(path, '.tacho'), { recursive: true });
   const inGit = (...args: string[]) => execFileSync('git', args, { cwd: git, stdio: 'ignore' });
   inGit('init', '-q');
@@ -155,10 +155,10 @@ export function run(): Row[] {
     const of = (name: string) => times.get(name) as Taken;
     const program = of('program');
     return [
-      ...starts.map(({ name }) => besideNode(name, of(name), of('node'), LIMITS[name] ?? null)),
+      ...starts.map(({ name }) => againstNode(name, of(name), of('node'), LIMITS[name] ?? null)),
       ...helpRows(node, HELP_MOST),
       ...runs.slice(1).map(({ name }) => overProgram(name, of(name), program)),
-      ...others.map(({ name }) => besideNode(name, of(name), of('node'), null)),
+      ...others.map(({ name }) => againstNode(name, of(name), of('node'), null)),
     ];
   } finally {
     rmSync(base, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** The store's own programs, each beside its reference: durable appends, outcomes written, a large state folder opened. */
+/** Benchmarks of the store with references: durable appends, outcomes, opening a large state folder. */
 import { type ExecFileSyncOptionsWithStringEncoding, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Row } from './measure.ts';
@@ -13,20 +13,20 @@ interface Figure {
 
 const PROGRAMS = ['journal.ts', 'outcomes.ts'];
 
-/** What each figure is called and has to be. */
+/** Name and target of each figure. */
 const TARGETS: Record<string, { name: string; target: string; ok: (value: number) => boolean }> = {
   journal_durable_appends: {
-    name: 'durable journal, 950-byte events, 512 in flight, beside one fdatasync per event',
+    name: 'durable journal, 950-byte events, 512 in flight, vs. one fdatasync per event',
     target: '≥ 10,000 events/s',
     ok: (value) => value >= 10_000,
   },
   outcomes_10000_written: {
-    name: '10,000 outcomes into the index, beside bare SQLite inserts of the same texts',
+    name: '10,000 outcomes into the index, vs. bare SQLite inserts of the same texts',
     target: '< 1 s',
     ok: (value) => value < 1000,
   },
   state_of_1000000_events_opened: {
-    name: 'a state folder with 1,000,000 events opened, beside reading its journal once',
+    name: 'a state folder with 1,000,000 events opened, vs. reading its journal once',
     target: '< 1 s',
     ok: (value) => value < 1000,
   },

@@ -1,4 +1,4 @@
-/** How fast is a live stream judged, and does its memory stay flat? Beside a loop that only reads, splits and parses (CF-6). */
+/** Rate and memory of judging a live stream, compared with a loop that only reads, splits and parses (CF-6). */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const OUTPUT = 'src/a.ts src/b.ts naïve 日本語 🚀 '.repeat(6);
 
 const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
 
-/** Sessions side by side, each of calls with a status, and text; some end, others begin. */
+/** Concurrent sessions of calls with statuses and text; some end while others begin. */
 function* messages(count: number): Generator<string> {
   for (let at = 0; at < count; at++) {
     const turn = Math.floor(at / SESSIONS);
@@ -61,7 +61,7 @@ function contentOf(seq: number): Content {
   return kinds[(seq - 2) % 3] as Content;
 }
 
-/** A stream in which nothing fails; `count`: a multiple of the length of all sessions at a time. */
+/** A stream without failures; `count`: a multiple of the total length of concurrent sessions. */
 export async function writeStream(path: string, count: number): Promise<void> {
   const out = createWriteStream(path);
   let held = '';
@@ -104,7 +104,7 @@ export async function run(): Promise<Row[]> {
     const large = await memoryMb(validate(many));
     return [
       {
-        name: 'validate: live messages judged by all rules, beside a bare read-split-parse loop',
+        name: 'validate: live messages judged by all rules, vs. a bare read-split-parse loop',
         value: figure(rate),
         reference: figure(MESSAGES / bare),
         ratio: ours / bare,
@@ -112,7 +112,7 @@ export async function run(): Promise<Row[]> {
         ok: rate >= RATE_LEAST,
       },
       {
-        name: 'validate: 2.5 million messages, memory, beside half a million',
+        name: 'validate: 2.5 million messages, memory, vs. half a million',
         value: `${large.toFixed(0)} MB`,
         reference: `${small.toFixed(0)} MB`,
         ratio: large / small,

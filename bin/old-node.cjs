@@ -1,5 +1,5 @@
 // Loaded by the launcher on a Node that is too old: continues with a newer Node that is installed beside tacho, or
-// reports the command that helps.
+// prints the command that installs one.
 'use strict';
 const { existsSync, readFileSync } = require('node:fs');
 const { basename, dirname, join, sep } = require('node:path');
@@ -20,7 +20,7 @@ function contentOf(path) {
   }
 }
 
-/** Node programs that may be there: in a checkout below its `node_modules`, else in packages beside tacho's own. */
+/** Possible Node programs: in a checkout below its `node_modules`, else in packages beside tacho's own. */
 function nodesBeside(root) {
   const inside = [join('node', 'bin', 'node'), join('.bin', 'node')].map((path) =>
     join(root, 'node_modules', path),
@@ -51,7 +51,7 @@ function npxCommand(home, node, args) {
   return ['npx', '-y', ...wanted, 'tacho', ...args].map(quoted).join(' ');
 }
 
-/** `npm install -g …` into the same prefix. Without links: a `node` of the user's own is not replaced. */
+/** `npm install -g …` into the same prefix. Without links, so that the user's own `node` is not replaced. */
 function globalCommand(home, node) {
   const prefix = basename(home) === 'lib' ? dirname(home) : home;
   const is_default = prefix === dirname(dirname(process.execPath));
@@ -59,7 +59,7 @@ function globalCommand(home, node) {
   return ['npm', 'install', '-g', ...where, '--no-bin-links', node].map(quoted).join(' ');
 }
 
-/** The lines that help: one command for the way in which tacho was installed. */
+/** The lines of help: one command that fits how tacho was installed. */
 function help(root, needed, args) {
   const site = `Or install Node ${needed} from https://nodejs.org and run tacho again.`;
   const name = PACKAGES[`${process.platform}-${process.arch}`];
@@ -81,7 +81,7 @@ function help(root, needed, args) {
   ];
 }
 
-/** Runs the same command with another Node as if it were this process: same streams, signals, exit code and death. */
+/** Runs the same command with another Node, with the same streams, signals and exit code or fatal signal. */
 function continueWith(node, fail) {
   const { spawn } = require('node:child_process');
   const { constants } = require('node:os');

@@ -28,14 +28,14 @@ function fail(text) {
   process.exitCode = 70;
 }
 
-/** Whether only this user and the system administrator can change what a folder holds, and put another in its place. */
+/** Whether only this user and the system administrator can change the content of a folder or replace it. */
 function isSafe(folder) {
   const uid = process.getuid?.();
   if (uid === undefined) return true;
   for (let path = folder; ; path = dirname(path)) {
     const found = lstatSync(path);
     const ours = found.uid === uid || (found.uid === 0 && path !== folder);
-    // In a sticky folder others can add, and change nothing of ours.
+    // In a sticky folder others can add files, but cannot change ours.
     const open = (found.mode & 0o022) !== 0 && ((found.mode & 0o1000) === 0 || path === folder);
     if (!found.isDirectory() || !ours || open) return false;
     if (dirname(path) === path) return true;
@@ -43,8 +43,8 @@ function isSafe(folder) {
 }
 
 /**
- * Where compiled code is kept, a folder of the user's own: a user who can write there runs code as this user. Null
- * where there is none, or where the user has chosen Node's own cache, or no cache.
+ * The folder of compiled code. It must belong to the user: anyone who can write there runs code as this user. Null if
+ * there is none, or if the user has chosen Node's own cache or no cache.
  */
 function codeFolder() {
   const {
@@ -55,7 +55,7 @@ function codeFolder() {
   if (NODE_COMPILE_CACHE || NODE_DISABLE_COMPILE_CACHE) return null;
   try {
     const base = isAbsolute(given) ? given : join(require('node:os').homedir(), '.cache');
-    // An empty HOME would mean the folder we are in, which may be a clone.
+    // An empty HOME would mean the current folder, which may be a clone.
     if (!isAbsolute(base)) return null;
     mkdirSync(join(base, 'tacho'), { recursive: true, mode: 0o700 });
     const folder = join(realpathSync(base), 'tacho');
@@ -65,10 +65,10 @@ function codeFolder() {
   }
 }
 
-/** Another number for each change of what is kept. Code of the first one could be damaged. */
+/** Version of the format: changes with every change of the stored data. Version 1 could store damaged code. */
 const FORMAT = 2;
 
-/** For this place and this Node with its flags: V8 refuses code of another. */
+/** For this installation and this Node with its flags: V8 refuses other code. */
 function codeName() {
   const { version, arch, env, execArgv } = process;
   const text = [FORMAT, root, version, arch, env.NODE_OPTIONS, ...execArgv].join('\0');
@@ -77,12 +77,12 @@ function codeName() {
   return `code-${(hash >>> 0).toString(16)}`;
 }
 
-/** Each file of the bundle begins with a comment of this length: the hash of what follows. */
+/** Each file of the bundle begins with a comment of this length: the hash of the rest. */
 const ID_CHARS = 32;
 
 /**
- * Runs the bundle with the compiled code of an earlier start, and keeps that of this one. Node's own cache keeps code as
- * it is before it runs, without most functions, and compiles those again at every start.
+ * Runs the bundle with the compiled code of an earlier start, and stores that of this one. Node's own cache stores code
+ * before it runs, without most functions, which are then compiled again at every start.
  */
 function runBundle(folder) {
   const { Script } = require('node:vm');
@@ -93,7 +93,7 @@ function runBundle(folder) {
     const before = loaded.get(name);
     if (before !== undefined) return before.exports;
     const path = join(root, 'dist', name);
-    // The build writes nothing but ASCII.
+    // The build writes only ASCII.
     const source = readFileSync(path, 'latin1');
     const kept = { file: join(folder, `${name}.bin`), id: source.slice(0, ID_CHARS) };
     const cachedData = codeIn(kept);
@@ -110,7 +110,7 @@ function runBundle(folder) {
     return module.exports;
   }
 
-  // A command that failed has not run most of its code.
+  // A failed command has not run most of its code.
   process.on('exit', (code) => {
     if (code === 0) for (const each of fresh) keepCode(folder, each);
   });
@@ -118,11 +118,11 @@ function runBundle(folder) {
   load('cli.cjs');
 }
 
-/** The head of a file with code: the id of its source, and a checksum. V8 would run damaged code. */
+/** The head of a code file: the id of its source, and a checksum, because V8 would run damaged code. */
 function headOf(id, code) {
   const words = new Int32Array(code.buffer, code.byteOffset, code.length >> 2);
   let sum = code.length;
-  // One word of each 64 bytes: what a disk damages is whole blocks.
+  // One word per 64 bytes: a disk damages whole blocks.
   for (let at = 0; at < words.length; at += 16) sum = (Math.imul(sum, 31) + words[at]) | 0;
   return id + (sum >>> 0).toString(16).padStart(8, '0');
 }
@@ -140,8 +140,8 @@ function codeIn({ file, id }) {
 }
 
 /**
- * The marks that V8 writes before the code itself, in words of 4 bytes: its own version in two, the source, the flags, its snapshot.
- * Kept code is refused under other marks.
+ * The header that V8 writes before the code, in words of 4 bytes: its version in two, the source, the flags, its
+ * snapshot. Stored code with another header is refused.
  */
 const MARKS = { flags: 12, flags_end: 16, end: 20 };
 
@@ -151,9 +151,9 @@ function marksNow() {
 }
 
 /**
- * Marks code with the flags of its load. Some commands set flags for their memory later (lib/memory.ts), on which no code
- * depends. Only that one word is written: all that follows differs between two codes of even the same script, and V8 ends
- * the process on code in which a byte is wrong. False where the marks are not what this function knows.
+ * Sets the flags in the header of the code. Some commands set memory flags later (lib/memory.ts), on which no code
+ * depends. Only this word is written: the rest differs even between two compilations of the same script, and V8 ends
+ * the process when a byte of the code is wrong. False if the header is not as expected.
  */
 function markAsLoaded(code, loaded) {
   const now = marksNow();
@@ -166,7 +166,7 @@ function markAsLoaded(code, loaded) {
   return is_known;
 }
 
-/** Under its name only once all of it is on disk: V8 would run what is left of a file after a crash. */
+/** Renamed only once all of it is on disk: V8 would run a partial file after a crash. */
 function keepCode(folder, { file, id, script, marks }) {
   const made = `${file}.${process.pid}`;
   try {
@@ -181,7 +181,7 @@ function keepCode(folder, { file, id, script, marks }) {
     });
     renameSync(made, file);
   } catch {
-    // Only slower. A partly written file is removed.
+    // Without it, starting is only slower. A partly written file is removed.
     try {
       rmSync(made, { force: true });
     } catch {}
@@ -190,20 +190,20 @@ function keepCode(folder, { file, id, script, marks }) {
 
 const DAY_MS = 86_400_000;
 const UNUSED_DAYS = 30;
-/** Folders that one start removes at most. */
+/** Most folders that one start removes. */
 const REMOVED_MAX = 50;
 
-/** A folder with code was last used at its time of change, give or take a day. */
+/** The modification time of a folder is its last use, to within a day. */
 function noteUse(folder) {
   try {
     const now = Date.now();
     if (now - statSync(folder).mtimeMs > DAY_MS) utimesSync(folder, now / 1000, now / 1000);
   } catch {
-    // Not there yet.
+    // It does not exist yet.
   }
 }
 
-/** There is one folder per installation and Node version; those that were not used for a month are removed. */
+/** There is one folder per installation and Node version; folders not used for a month are removed. */
 function removeUnused(parent) {
   const before = Date.now() - UNUSED_DAYS * DAY_MS;
   const names = readdirSync(parent).filter((name) => /^code-[0-9a-f]{1,8}$/.test(name));
@@ -215,12 +215,12 @@ function removeUnused(parent) {
       if (left-- === 0) return;
       rmSync(join(parent, name), { recursive: true, force: true });
     } catch {
-      // Another start removed it, or it stays.
+      // Another start removed it, or it cannot be removed.
     }
   }
 }
 
-/** The name of a text that the build made: of `--version`, and of `--help` behind the names of commands. */
+/** The name of a prebuilt text: for `--version`, and for `--help` after the names of commands. */
 function fixedTextName([...words]) {
   const asked = words.pop();
   if ((asked === '--version' || asked === '-V') && words.length === 0) return 'version';
@@ -230,10 +230,10 @@ function fixedTextName([...words]) {
     : null;
 }
 
-/** The texts are 100 columns wide; the command itself wraps them for a terminal that has fewer. */
+/** The texts are 100 columns wide; for a narrower terminal, the command itself wraps them. */
 const isNarrow = () => fstatSync(1).isCharacterDevice() && process.stdout.columns < 100;
 
-/** Prints such a text; false where the command itself must do it, and report what fails. */
+/** Prints a prebuilt text; false if the command itself must do it and report failures. */
 function printFixedText() {
   const name = fixedTextName(process.argv.slice(2));
   if (name === null) return false;

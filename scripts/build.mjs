@@ -1,6 +1,6 @@
-// Bundles the sources into dist/. The command line is one small CommonJS file, and one more for what each command then
-// needs: Node's ES-module loader, and many small files, would cost a good part of every start. The library is ES modules.
-// Plain JavaScript: it also runs on older Node.
+// Bundles the sources into dist/. The command line is one small CommonJS file, plus one file per command: Node's
+// ES-module loader and many small files would take a good part of every start. The library is ES modules.
+// Plain JavaScript: this also runs on older Node.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,13 +13,13 @@ import { bundledPackages, noticesOf } from './notices.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist = join(root, 'dist');
 
-/** Node's own modules that Node has loaded before it runs a file. */
+/** Node's own modules that are loaded before Node runs a file. */
 const LOADED = ['buffer', 'events', 'fs', 'path', 'process', 'timers', 'url', 'util'];
 
 /**
- * Node's own modules by the cheap way: an `import` of one makes all its exports at once, `node:fs` with every stream class.
- * Here each export is one property, read at the start, and only where it is used. Those that Node has not loaded yet are
- * loaded when one of their exports is read first: `node:crypto` alone takes 5 ms.
+ * Cheap access to Node's own modules: an `import` creates all exports of a module, for `node:fs` every stream class.
+ * Here each export is one property that is read at the start, and only if it is used. Modules that Node has not loaded
+ * yet are loaded at the first read of an export: `node:crypto` alone takes 5 ms.
  * @type {import('esbuild').Plugin}
  */
 const builtins = {
@@ -67,7 +67,7 @@ ${lines.join('\n')}`,
 const wholeOf = (path) => `process.getBuiltinModule(${JSON.stringify(path)})`;
 
 /**
- * Leaves out the modules that are loaded later: each becomes a file of its own.
+ * Leaves out the modules that are loaded later: each becomes a separate file.
  * @param {Map<string, string>} later name → source; is filled
  * @param {(name: string) => string} pathOf
  * @returns {import('esbuild').Plugin}
@@ -99,7 +99,8 @@ async function build(options) {
 }
 
 /**
- * Puts the hash of a file at its beginning: the launcher keeps compiled code for it, which V8 itself checks by length only.
+ * Puts the hash of a file at its beginning. The launcher stores compiled code for it, which V8 itself checks only by
+ * length.
  * @param {string} path
  */
 function mark(path) {
@@ -108,7 +109,7 @@ function mark(path) {
   writeFileSync(path, Buffer.concat([Buffer.from(`/*${hash}*/`), source]));
 }
 
-/** The texts that the launcher prints by itself, made by the command line as it is now. */
+/** The texts that the launcher prints by itself, made by the current command line. */
 async function writeFixedTexts() {
   const made = join(dist, 'fixed-texts.cjs');
   await bundle({
@@ -148,7 +149,7 @@ const commonJs = {
   banner: { js: "const __here = require('node:url').pathToFileURL(__filename).href;" },
 };
 
-/** Programs that tacho itself brings for an agent. */
+/** Programs that tacho includes for an agent. */
 const programs = Object.fromEntries(
   readdirSync(join(root, 'src/agents'))
     .filter((agent) => existsSync(join(root, 'src/agents', agent, 'program/main.ts')))
@@ -183,7 +184,7 @@ const modules = {
   supported: { using: false },
   banner: { js: NODE_CHECK.replace(/\s+/g, ' ') },
 };
-/** Each entry of the library is one file: every further one would cost time at each start. Modules for later share theirs. */
+/** Each entry of the library is one file, because each further file costs start time. Lazy modules share files. */
 const laterModules = new Map();
 await build({
   ...modules,

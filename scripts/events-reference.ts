@@ -1,4 +1,4 @@
-/** docs/reference/events.md: every kind of event, its fields by the schema, and an example out of a recording. */
+/** docs/reference/events.md: every kind of event, its fields by the schema, and an example from a recording. */
 import { join } from 'node:path';
 import type { TSchema } from 'typebox';
 import { agentOf } from '../src/app/config/agent-of.ts';
@@ -18,7 +18,7 @@ const MEANINGS: Readonly<Record<EventKind, string>> = {
   message_delta: 'A piece of a text, while the model writes it. Only with `stream`.',
   message_finished: 'A whole message.',
   thinking_delta: 'A piece of the reasoning, while the model writes it. Only with `stream`.',
-  thinking_finished: 'A whole piece of reasoning.',
+  thinking_finished: 'A complete piece of reasoning.',
   call_requested:
     'The model asks for a tool call. `tool` is the canonical name, `native_tool` that of the agent.',
   call_decided: 'Whether the call may run, and who decided.',
@@ -59,10 +59,10 @@ const ENVELOPE = [
     '`raw`',
     "line of the agent's output that the event comes from: channel, line, offset; null: tacho itself",
   ],
-  ['`data`', 'fields of the kind, always present unless marked optional; null: not known'],
+  ['`data`', 'fields of the kind, always present unless marked optional; null: unknown'],
 ];
 
-/** Recordings that together have every kind but one, the simplest first. */
+/** Recordings that together have every kind except one, the simplest first. */
 const RECORDINGS = [
   'demo/default',
   'demo/background',

@@ -1,4 +1,4 @@
-/** Writes all generated files: schema/*.json, the ahead-of-time checks, types of native records, docs/reference. `--check` only compares. */
+/** Writes all generated files: schema/*.json, checks, native types, docs/reference. `--check` compares only. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TSchema } from 'typebox';
@@ -41,7 +41,7 @@ const CHECKS = {
   checkTranscript: TranscriptSchema,
 } as const;
 
-/** typebox's generated code without its imports and names, as one function that is made at its first call. */
+/** typebox's generated code without its imports and names, as one function that is created at its first call. */
 function checkFunction(name: string, schema: TSchema): string {
   return [
     `const ${name}Made = () => ${checkBody(name, schema)};`,
@@ -63,7 +63,7 @@ function checkBody(name: string, schema: TSchema): string {
   const body = text.split('\n').filter((line) => line.startsWith('const check_'));
   const { identifier, variables } = External;
   if (variables.some((value) => !(value instanceof RegExp)))
-    throw new Error(`${name} needs something else than patterns from outside`);
+    throw new Error(`${name} needs more than patterns from outside`);
   const guards = new Set(body.join('').match(/\bGuard\.\w+/g));
   if (guards.delete('Guard.CodePointCount')) body.unshift(CODE_POINTS);
   if (guards.size > 0) throw new Error(`${name} needs ${[...guards].join(', ')}`);
@@ -71,7 +71,7 @@ function checkBody(name: string, schema: TSchema): string {
   return `(() => {\n${body.join('\n')}\nreturn check_0;\n})()`;
 }
 
-/** The live messages: a check for each type, and the schemas as data, to say what is wrong with a bad one. */
+/** The live messages: a check per type, and the schemas as data, which name the fault of an invalid message. */
 function liveChecks(): string {
   const checks = Object.entries(LiveSchemas).map(
     ([type, schema]) => `  ${type}: ${checkBody(type, schema)},`,
@@ -112,7 +112,7 @@ export async function generated(): Promise<Map<string, string>> {
   return files;
 }
 
-/** The file as it is; empty when there is none. */
+/** The content of the file; empty when it does not exist. */
 export function committed(path: string): string {
   const file = join(root, path);
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -123,8 +123,7 @@ if (import.meta.main) {
   for (const [path, text] of await generated()) {
     const file = join(root, path);
     if (only_check) {
-      if (committed(path) !== text)
-        throw new Error(`${path} is not what its source says: npm run generate`);
+      if (committed(path) !== text) throw new Error(`${path} is out of date: run npm run generate`);
     } else {
       mkdirSync(join(file, '..'), { recursive: true });
       writeFileSync(file, text);

@@ -1,4 +1,4 @@
-/** docs/reference/live-protocol.md: messages and rules from the sources, so that they cannot fall behind. */
+/** docs/reference/live-protocol.md: messages and rules from the sources, so that they stay current. */
 
 import { LIVE_RULES } from '../src/conformance/rules.ts';
 import { LIMITS } from '../src/lib/limits.ts';
@@ -63,20 +63,24 @@ const ENVELOPE = [
   ['timestamp', 'when it happened: `YYYY-MM-DDTHH:mm:ss.SSSZ`, never going back within a session'],
   ['session_id', 'the session it belongs to'],
   ['correlation_id', 'the call it belongs to; the same on all messages of one call'],
-  ['message_id', 'its own, unique for its sender'],
+  ['message_id', 'id of the message, unique for its sender'],
   ['seq', "counts a session's messages from 1, without a gap"],
-  ['ack_required', 'whether the sender waits for an acknowledgement; null: as its type says'],
+  ['ack_required', 'whether the sender expects an acknowledgement; null: the default of the type'],
   ['trace', 'W3C trace context: `{traceparent, tracestate}`, or null'],
-  ['data', 'what its type says; fields that are not listed are kept and passed on'],
+  ['data', 'fields of the type; unlisted fields are kept and passed on'],
 ];
 
-/** Code, when it is sent, and what `details` holds. */
+/** Code, cause, and fields of `details`. */
 const ERRORS = [
-  ['INVALID_JSON_FORMAT', 'the line is no JSON', 'raw_message, parse_error'],
-  ['INVALID_NDJSON_FORMAT', 'no JSON object, no UTF-8, nested too deep', 'problematic_line, issue'],
+  ['INVALID_JSON_FORMAT', 'the line is not JSON', 'raw_message, parse_error'],
+  [
+    'INVALID_NDJSON_FORMAT',
+    'not a JSON object, not UTF-8, or nested too deep',
+    'problematic_line, issue',
+  ],
   [
     'INVALID_MESSAGE_TYPE',
-    'there is no such type; also accepted: `UNKNOWN_MESSAGE_TYPE`',
+    'unknown type; also accepted: `UNKNOWN_MESSAGE_TYPE`',
     'received_type, supported_types',
   ],
   [
@@ -86,12 +90,12 @@ const ERRORS = [
   ],
   [
     'INVALID_FIELD_TYPE',
-    'a field is of another type, null where it may not be, or an id that is too long',
+    'a field has the wrong type, is null but required, or is an id that is too long',
     'field, expected, received_type',
   ],
   [
     'INVALID_MESSAGE_FORMAT',
-    'the number is not the one that is due',
+    'the number is not the expected one',
     'field, expected_seq, received_seq',
   ],
   [
@@ -100,16 +104,20 @@ const ERRORS = [
     'field, reason, clock_skew_ms, max_skew_ms',
   ],
   ['MESSAGE_TOO_LARGE', 'the line is over the limit', ''],
-  ['DUPLICATE_CONFLICT', 'same session and number, other content', ''],
-  ['AUTH_FAILED', 'no handshake yet, a message of the other role, or a token that does not do', ''],
-  ['SESSION_COLLISION', 'another connection has the session', 'conflicting_session_id'],
+  ['DUPLICATE_CONFLICT', 'same session and number, different content', ''],
+  [
+    'AUTH_FAILED',
+    'no handshake yet, a message of the other role, or a token without permission',
+    '',
+  ],
+  ['SESSION_COLLISION', 'another connection owns the session', 'conflicting_session_id'],
   [
     'CAPACITY_EXHAUSTED',
-    'a limit is met: credits, sessions, connections, the disk; as a warning: a subscriber was behind',
+    'a limit is reached: credits, sessions, connections, disk; as a warning: a subscriber was behind',
     'current_capacity, max_capacity, pending_messages',
   ],
-  ['INPUT_INJECTION_RESTRICTED', "the session's agent takes no input", ''],
-  ['TOOL_TIMEOUT', "in a response's `error`: the call took longer than it may", ''],
+  ['INPUT_INJECTION_RESTRICTED', "the session's agent does not accept input", ''],
+  ['TOOL_TIMEOUT', "in a response's `error`: the call exceeded its time limit", ''],
 ];
 
 const CONNECTION = `1. The peer sends \`handshake_request\`; other messages are refused before it. The answer has the interval of heartbeats and

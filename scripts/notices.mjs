@@ -1,12 +1,12 @@
-// Notices of bundled packages: their licences ask that the text goes with every copy.
+// Notices of bundled packages: their licences require that the text is part of every copy.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Licences that ask for their notice and nothing else. */
+/** Licences that require only their notice. */
 const KNOWN = new Set(['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause']);
 
 /**
- * Packages of which something is in the outputs of these builds, as folders below `root`.
+ * Packages with code in the outputs of these builds, as folders below `root`.
  * @param {{ outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }> }[]} metafiles
  */
 export function bundledPackages(metafiles) {
@@ -21,7 +21,7 @@ export function bundledPackages(metafiles) {
 }
 
 /**
- * The text of the notices file. Throws for a package without a licence text or with a licence that is not known here.
+ * The text of the notices file. Throws for a package without a licence text or with an unknown licence.
  * @param {string} root
  * @param {string[]} folders
  */
@@ -31,7 +31,7 @@ export function noticesOf(root, folders) {
     const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'));
     if (!KNOWN.has(license))
       throw new Error(
-        `${name} ${version}: licence ${license}: check what it asks for, then add it to scripts/notices.mjs`,
+        `${name} ${version}: licence ${license}: check its conditions, then add it to scripts/notices.mjs`,
       );
     const file = readdirSync(path).find((each) => /^(licen[cs]e|copying)(\.|$)/i.test(each));
     const text = file === undefined ? '' : readFileSync(join(path, file), 'utf8').trim();

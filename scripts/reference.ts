@@ -26,7 +26,7 @@ const code = (text: string) => `\`${text}\``;
 /** Paths and variables as code. */
 const codeWords = (text: string) => text.replaceAll(/[~$][^\s,;)]*/g, code);
 
-/** Nothing is ever written: the program is only looked at. */
+/** Nothing is written: the program is only inspected. */
 const NO_IO: Io = {
   out: { gone: false, write: async () => {} } as unknown as Io['out'],
   err: { gone: false, write: async () => {} } as unknown as Io['err'],

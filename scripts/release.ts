@@ -1,6 +1,6 @@
 /**
- * `node scripts/release.ts v1.2.3`: checks that the tag, package.json and CHANGELOG.md name the same version, and prints the
- * changelog's section of it as release notes.
+ * `node scripts/release.ts v1.2.3`: checks that the tag, package.json and CHANGELOG.md name the same version.
+ * Prints the section of the changelog as release notes.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// First step of `npm start` and `npm test`: runs on Node 20 too, needs no dependency. Installs when the lockfile changed,
-// builds when the sources changed, then continues with the checkout's own Node 24.
+// First step of `npm start` and `npm test`: also runs on Node 20, without dependencies. Installs when the lockfile
+// changed, builds when the sources changed, then continues with the checkout's own Node 24.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -90,8 +90,8 @@ function setMark(name, text) {
 const own = join(root, 'node_modules', 'node', 'bin', 'node');
 
 /**
- * Gives the checkout's own Node one place, whichever package contains it. The npm package `node` would install the program
- * by a script, outside the hashes of the lockfile: see scripts/node/package.json.
+ * Gives the checkout's own Node one path, whichever package contains it. The npm package `node` would install the
+ * program with a script, outside the hashes of the lockfile: see scripts/node/package.json.
  */
 function placeNode() {
   const brought = join(`node-${process.platform}-${process.arch}`, 'bin', 'node');

@@ -1,6 +1,6 @@
 /**
- * Widens src/agents/<id>/generated/fields.ts, the fields of an agent's records, by what folders of recordings show, and
- * then runs scripts/generate.ts: `node scripts/shapes.ts [--fresh] [--agent id] FOLDER…`.
+ * Adds the fields in folders of recordings to src/agents/<id>/generated/fields.ts, the fields of an agent's records,
+ * and then runs scripts/generate.ts: `node scripts/shapes.ts [--fresh] [--agent id] FOLDER…`.
  * --fresh drops fields that these recordings do not show.
  * FOLDER/<agent>[-version][/testdata]/<scenario>/{stdout*.jsonl, event.jsonl, session/…}.
  * src/agents/<id>/shapes.ts declares the kinds of records, and which fields belong to others.
@@ -18,10 +18,10 @@ import { keyOf, shapesOf } from './native-types.ts';
 
 const root = join(import.meta.dirname, '..');
 const DEPTH_MAX = 8;
-/** A field counts as one that is always there only where enough records had it, in several recordings. */
+/** A field counts as always present only if enough records of several recordings have it. */
 const RECORDS_MIN = 5;
 const RECORDINGS_MIN = 3;
-/** Names that a program gives its fields; others are keys of a map. */
+/** Names of fields in programs; other names are keys of a map. */
 const NAME = /^[$A-Za-z_][\w$-]{0,59}$/;
 const NO_SESSION = /(^|\/)(hooks\.jsonl|tool-results\/.*|.*\.meta\.json)$/;
 const COLUMNS = 96;
@@ -34,12 +34,12 @@ interface Seen {
 interface SeenField {
   count: number;
   opaque: boolean;
-  /** As the declaration marks it: recordings cannot show that every text there is JSON. */
+  /** From the declaration: recordings cannot prove that every text there is JSON. */
   json: boolean;
   inner: Map<string, Seen>;
 }
 
-/** The number of records that count as seen for what was known before; with --fresh only marks of JSON texts are kept. */
+/** Number of records assumed for earlier fields; with --fresh only marks of JSON texts are kept. */
 const BEFORE = 1_000;
 
 function seenIn(shape: Shape | null): Map<string, Seen> {
@@ -171,7 +171,7 @@ function filesOf(folder: string): { from: ConvertFrom; path: string }[] {
   ];
 }
 
-/** One chunk: files of one session are each read alone. */
+/** One chunk: the files of a session are read separately. */
 async function* bytesOf(path: string): AsyncGenerator<Uint8Array> {
   yield readFileSync(path);
 }
@@ -182,7 +182,7 @@ async function collect(agent: Agent, shapes: RecordShapes, folders: readonly str
   for (const folder of folders) {
     for (const { from, path } of filesOf(folder)) {
       const collector = seen[from];
-      // A recording may be in several places.
+      // A recording may exist in several places.
       collector.recording = basename(folder);
       const decoder = watched(decoderFor(agent, from), (record) => collector.record(record));
       const input = bytesOf(path);
@@ -209,7 +209,7 @@ const { values, positionals } = parseArgs({
 if (positionals.length === 0) throw new Error('give the folders of the recordings');
 for (const id of AGENT_IDS.filter((one) => one === (values.agent ?? one))) {
   const path = join(root, 'src/agents', id, 'generated/fields.ts');
-  // A new agent has none yet, and its shapes.ts imports it.
+  // A new agent has no such file yet, and its shapes.ts imports it.
   if (!existsSync(path)) writeFields(path, new Map(), new Map());
   const agent = await findAgent(id);
   const shapes = await shapesOf(id);

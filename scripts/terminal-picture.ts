@@ -1,7 +1,8 @@
 /**
- * Makes docs/images/run.svg: real runs of tacho in a real pseudo-terminal (util-linux `script`), drawn as text. In the
- * place of each agent a program prints a recording of it from scripts/picture/: the real agent did the task in the
- * rehearsal's sandbox, with a scripted model. Times of records are left out. `node scripts/terminal-picture.ts`, after a build.
+ * Makes docs/images/run.svg: real runs of tacho in a real pseudo-terminal (util-linux `script`), drawn as text. Each
+ * agent is replaced by a program that prints its recording from scripts/picture/: the real agent did the task in the
+ * sandbox of the rehearsal, with a scripted model. Times are omitted. Run `node scripts/terminal-picture.ts` after a
+ * build.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +45,7 @@ function styled(style: Style, code: number): Style {
   return (code >= 30 && code <= 39) || code >= 90 ? { ...style, colour: code } : style;
 }
 
-/** Lines of styled pieces. Only colours and line ends are understood: the human output has nothing else. */
+/** Lines of styled pieces. Only colours and line ends are handled: the human output has nothing else. */
 function linesOf(output: string): Piece[][] {
   let style = PLAIN;
   return output.split(/\r*\n/).map((line) => {
@@ -71,7 +72,7 @@ function lineSvg(pieces: readonly Piece[], row: number): string {
     if (word === '') return [];
     const fill = COLOURS[colour] ?? (faint ? FAINT : INK);
     const weight = bold ? ' font-weight="bold"' : '';
-    // The length holds the columns in place whatever monospace font there is.
+    // The length keeps the columns aligned with any monospace font.
     const length = (columns(word) * CELL.width).toFixed(1);
     return [
       `<tspan x="${x}" fill="${fill}"${weight} textLength="${length}">${escaped(word)}</tspan>`,
@@ -128,7 +129,7 @@ function terminalOutput(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-picture-'));
   const work = join(folder, 'work');
   mkdirSync(work);
-  // The last exit code is still there after the command is shown.
+  // The last exit code is preserved while the command is printed.
   const typed = COMMANDS.map(
     (command) =>
       `code=$?; printf '\\033[32m$\\033[39m %s\\n' '${command}'; (exit $code); ${command}`,

@@ -1,6 +1,6 @@
 /**
  * One declaration file per entry of the package: every exported name, and the types that these need, as plain types.
- * Types that the sources derive from schemas or tables are written out, so that nothing of the schema library is published.
+ * Types that the sources derive from schemas or tables are expanded, so that the schema library is not published.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
@@ -8,7 +8,7 @@ import ts from 'typescript';
 
 const root = join(import.meta.dirname, '..', '..');
 const ENTRIES = ['index', 'store', 'live', 'evals'];
-/** The declarations as the compiler makes them, a file for each source. */
+/** The declarations from the compiler, one file per source. */
 const emitted = join(root, 'dist', 'declarations');
 const HEAD = '/// <reference lib="esnext.disposable" />\n';
 
@@ -36,7 +36,7 @@ const WRITTEN_OUT =
 class Bundle {
   readonly #checker: ts.TypeChecker;
   readonly #entry: string;
-  /** Exported symbol → its name in the bundle. A type that nobody could name is a mistake of the entry. */
+  /** Exported symbol → its name in the bundle. A type without a public name is a mistake in the entry. */
   readonly #names = new Map<ts.Symbol, string>();
   readonly #unnamed: string[] = [];
   /** Types that their own source does not export either. */
@@ -96,7 +96,7 @@ class Bundle {
     const head = `${comment === undefined ? '' : `${comment}\n`}${this.#local.has(symbol) ? '' : 'export '}`;
     if (ts.isTypeAliasDeclaration(node) && isDerived(node.type)) {
       if (node.typeParameters)
-        throw new Error(`${symbol.name} has parameters and is made of a value`);
+        throw new Error(`${symbol.name} has parameters and is derived from a value`);
       return `${head}type ${this.#nameOf(symbol)} = ${this.#expanded(node, this.#checker.getTypeAtLocation(node.name))};`;
     }
     const text = this.#renamed(statement, file).replace(/^(?:export |declare |default )*/, '');
@@ -105,7 +105,7 @@ class Bundle {
     return `${head}${declare}${text}`;
   }
 
-  /** The text of a declaration, with the names that the bundle gives to what it refers to. */
+  /** The text of a declaration, with references renamed as in the bundle. */
   #renamed(statement: ts.Node, file: ts.SourceFile): string {
     const start = statement.getStart(file);
     let text = statement.getText(file);
@@ -119,7 +119,7 @@ class Bundle {
         ]);
         return;
       }
-      if (ts.isImportTypeNode(node)) throw new Error(`${text}: an imported type has to be named`);
+      if (ts.isImportTypeNode(node)) throw new Error(`${text}: an imported type must be named`);
       if (ts.isIdentifier(node)) {
         const name = this.#reference(node);
         if (name !== null && name !== node.text) edits.push([node.getStart(file), node.end, name]);
@@ -132,7 +132,7 @@ class Bundle {
     return text;
   }
 
-  /** The bundle's name for what an identifier refers to; null: a member, a parameter or a global. */
+  /** The bundle's name of the target of an identifier; null for a member, a parameter or a global. */
   #reference(node: ts.Identifier): string | null {
     const found = this.#checker.getSymbolAtLocation(node);
     if (found === undefined) return null;
@@ -164,7 +164,7 @@ const isExported = (symbol: ts.Symbol) =>
 const isMadeOfValue = (node: ts.Node): boolean =>
   ts.isTypeQueryNode(node) || (ts.isIndexedAccessTypeNode(node) && isDerived(node.objectType));
 
-/** Whether a type is made of a value: a schema or a table of words. */
+/** Whether a type is derived from a value: a schema or a table of words. */
 function isDerived(node: ts.Node): boolean {
   return (
     ts.isTypeQueryNode(node) ||

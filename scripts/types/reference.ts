@@ -42,7 +42,7 @@ const nameOf = (node: Declared): string =>
     ? (node.declarationList.declarations[0]?.name.getText() ?? '')
     : (node.name?.text ?? '');
 
-/** The declaration of a name in a file, or in the file that this one takes it from. Types go before values. */
+/** The declaration of a name in a file, or in the file it is re-exported from. Types take precedence over values. */
 function find(name: string, file: ts.SourceFile): Export | null {
   const here = file.statements.filter(isDeclared).filter((node) => nameOf(node) === name);
   const node = here.find((one) => !ts.isVariableStatement(one)) ?? here[0];
@@ -63,7 +63,7 @@ function find(name: string, file: ts.SourceFile): Export | null {
   return null;
 }
 
-/** Names that an entry exports itself, and entries of which it exports everything. */
+/** Names that an entry exports, and entries that it re-exports completely. */
 function exportsOf(file: ts.SourceFile): { names: string[]; all_of: string[] } {
   const names: string[] = [];
   const all_of: string[] = [];
@@ -145,7 +145,7 @@ function signature({ node, name }: Export): string {
   return `${name}(${given.join(', ')}): ${type?.getText() ?? 'void'}`.replace(/\s+/g, ' ');
 }
 
-/** The methods and properties of what a function returns. */
+/** The methods and properties of the result of a function. */
 function membersOf({ node }: Export): string[][] {
   return (node as ts.InterfaceDeclaration).members.map((member) => {
     const text = member
@@ -190,7 +190,7 @@ function entryText(path: string, title: string): string {
   parts.push(`Types: ${others.map(({ name }) => `\`${name}\``).join(', ')}.`);
   if (all_of.length > 0) {
     const entries = all_of.map((from) => `\`tacho/${from.slice(2, -3)}\``).sort();
-    parts.push(`It also exports everything of ${entries.join(', ')}.`);
+    parts.push(`It also exports everything from ${entries.join(', ')}.`);
   }
   return parts.filter((text) => text !== '').join('\n\n');
 }

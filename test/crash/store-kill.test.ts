@@ -303,7 +303,7 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
   expect((await restored(source)).code).toBe(1);
   const elsewhere = journalLine({ s: '../../x', o: 'capture', n: 1, e: {} }).toString('utf8');
   const unnamed = await restored(elsewhere);
-  expect([unnamed.code, unnamed.stderr]).toEqual([1, expect.stringContaining('is no run id')]);
+  expect([unnamed.code, unnamed.stderr]).toEqual([1, expect.stringContaining('is not a run id')]);
   const far = journalLine({ s: run_id, o: 'capture', n: 999_999_999_999_999, e: {} });
   expect((await restored([lines[0] as string, far.toString('utf8').trimEnd()])).code).toBe(1);
   await bomb(path, lines[0] as string, run_id);

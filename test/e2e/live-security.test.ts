@@ -223,7 +223,7 @@ verifies(
     const isDenied = (what: RegExp) => (one: { type: string; data: { message: string } }) =>
       isError('AUTH_FAILED')(one) && what.test(one.data.message);
     await reader.wait(isDenied(/does not have the permission inject/));
-    await reader.wait(isDenied(/not for these sessions/));
+    await reader.wait(isDenied(/does not cover these sessions/));
     const forger = await toPort(port);
     await forger.handshake({ token: 'reader' });
     forger.send(start('mine'));

@@ -51,7 +51,7 @@ verifies('ST-7', 'names of session files are redacted in whatever is made of the
   }
   for (const more of [[], ['--json']])
     expectSafe(await tacho(['drift', 'claude', '--from', 'session', path, ...more]), more);
-  for (const more of [[], ['--json']])
+  for (const more of [['--verbose'], ['--json']])
     expectSafe(await tacho(['import', 'claude', path, ...more]), more);
   const kept = filesBelow(place.state);
   expect(kept.filter(({ bytes }) => bytes.includes(SECRET))).toEqual([]);
@@ -187,7 +187,7 @@ verifies('ST-7', 'the board and the review name no secret of a message', async (
   const env = ['env', `TACHO_HOME=${place.state}`, `MY_API_KEY=${SECRET}`];
   const pty = openPty([...env, process.execPath, bin, 'review'], { cols: 100, rows: 40 });
   try {
-    await pty.until('the question', (lines) => lines.some((line) => line.startsWith('accept,')));
+    await pty.until('the question', (lines) => lines.some((line) => line.startsWith('Accept, ')));
     pty.type('q\n');
     expect((await pty.ended).code).toBe(0);
     expectSafe({ stdout: pty.bytes(), stderr: '' }, 'review');

@@ -102,7 +102,7 @@ verifies('LP-13', 'what it cannot do is said, with the exit code of a usage erro
     [['--tcp', '7070'], /give HOST:PORT/],
     [['--tls-cert', 'x'], /--tls-cert and --tls-key together/],
     [['--heartbeat', '0'], /seconds/],
-    [['--socket', `/${'x'.repeat(200)}`], /may have 100 bytes/],
+    [['--socket', `/${'x'.repeat(200)}`], /at most 100 bytes/],
   ];
   for (const [args, said] of wrong) {
     const { code, stderr } = await place.tacho(['serve', ...args]);

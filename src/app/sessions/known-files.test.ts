@@ -54,9 +54,9 @@ function place() {
   return { folder, path, state_dir, imported };
 }
 
-/** By this process, from anywhere. */
+/** By this thread: other tests run in other threads of the process, and session files are read synchronously. */
 const bytesRead = () =>
-  on_linux ? Number(/^rchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]) : 0;
+  on_linux ? Number(/^rchar: (\d+)/m.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1]) : 0;
 
 /** Different content. Of two states with the same end, the run ids decide which one is later. */
 const OTHER = expect.stringMatching(/^(?:imported|older)$/);

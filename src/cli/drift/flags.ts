@@ -6,7 +6,7 @@ import type { DriftFlags } from './action.ts';
 const EXAMPLES = `
 With several files, --json prints an array with one report per file.
 
-Exit codes: 0 compared · 1 a file cannot be read, or --fail and a finding
+Exit codes: 0 compared · 1 if a file cannot be read, or with --fail if something was found
 
 Examples:
   $ tacho drift claude --last --fail

@@ -24,7 +24,8 @@ export async function removeNamed(
   io: Io,
 ): Promise<number> {
   const ids = [...new Set(findRunIds(state, names))];
-  if (!yes && !mayRemove(state, names, ids)) {
+  const needs_consent = io.in_is_terminal || !names.every(isRunId);
+  if (!yes && needs_consent && !mayRemove(state, names, ids)) {
     await io.err.write('Nothing was deleted.\n');
     return 1;
   }
