@@ -516,7 +516,9 @@ describe('a segment that others change', () => {
       await journal.append([entry(1)]);
       journal.check();
       change(join(dir, listSegments(dir)[0] as string));
-      await expect(journal.append([entry(2)])).rejects.toThrow(/was removed or replaced|was truncated/);
+      await expect(journal.append([entry(2)])).rejects.toThrow(
+        /was removed or replaced|was truncated/,
+      );
       await journal.close();
 
       const other = journalDir();

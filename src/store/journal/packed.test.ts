@@ -252,7 +252,9 @@ describe('a closed segment', () => {
       utimesSync(zst, 1, 1);
       journal.check();
       change(zst);
-      expect(() => journal.check(), how).toThrow(/was removed or replaced|was truncated|was changed/);
+      expect(() => journal.check(), how).toThrow(
+        /was removed or replaced|was truncated|was changed/,
+      );
     }
   });
 
