@@ -105,7 +105,7 @@ const COMMANDS = [
   'echo $?',
 ];
 /** The folder in which the agents were recorded. */
-const RECORDED_IN = '/mnt/room/work';
+const RECORDED_IN = '/home/user/project';
 
 /** Puts `tacho`, and a program for each recorded agent, into a folder. */
 function programs(folder: string, work: string): string {

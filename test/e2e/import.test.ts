@@ -235,7 +235,7 @@ verifies(
   },
 );
 
-verifies('AG-15', 'files that cannot be read are told and do not stop the others', async () => {
+verifies('AG-15', 'files that cannot be read are reported and do not stop the others', async () => {
   keep('pi', 'text');
   const [good] = (await importing('pi', '--last')).rows;
   expect((await place.tacho(['runs', 'rm', good.run_id])).code).toBe(0);
@@ -248,9 +248,9 @@ verifies('AG-15', 'files that cannot be read are told and do not stop the others
   const { rows, code } = await importing('pi', ...files);
   expect(states(rows)).toEqual(['failed', 'failed', 'failed', 'empty', 'imported']);
   expect(code).toBe(1);
-  const told = await place.tacho(['import', 'pi', missing]);
-  expect(told).toMatchObject({ code: 1, stdout: 'pi        1 not readable\n' });
-  expect(told.stderr).toBe(`error: ${missing}: no such file or folder\n`);
+  const result = await place.tacho(['import', 'pi', missing]);
+  expect(result).toMatchObject({ code: 1, stdout: 'pi        1 not readable\n' });
+  expect(result.stderr).toBe(`error: ${missing}: no such file or folder\n`);
 });
 
 verifies(

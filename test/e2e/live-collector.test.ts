@@ -50,10 +50,10 @@ verifies(
     client.send(sent.map((one) => `${JSON.stringify(one)}\n`).join(''));
     client.send(message('session_end', 's', 3001, { status: 'ok' }));
     await client.wait(acks('s', 3001));
-    const told = client.received.filter(isError('CAPACITY_EXHAUSTED'));
-    expect(told.length).toBeGreaterThan(0);
-    expect(told[0].data).toMatchObject({ severity: 'warning', details: { max_capacity: 4 } });
-    expect(told[0].data.message).toMatch(/no credits left/);
+    const errors = client.received.filter(isError('CAPACITY_EXHAUSTED'));
+    expect(errors.length).toBeGreaterThan(0);
+    expect(errors[0].data).toMatchObject({ severity: 'warning', details: { max_capacity: 4 } });
+    expect(errors[0].data.message).toMatch(/no credits left/);
     expect(collector.counters.stored).toBe(3001);
   },
 );
