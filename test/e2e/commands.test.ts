@@ -183,7 +183,7 @@ test('runs show prints the outcome as text, and the whole of it as JSON', async 
   const { stdout } = await tacho(['runs', 'show', 'last']);
   expect(stdout).toContain(`run       ${run.records[0].run_id}\n`);
   expect(stdout).toContain('work      7 steps - 10 calls, 1 failed\n');
-  expect(stdout).toContain('Done. `tacho-demo/greet.sh` greets everybody');
+  expect(stdout).toContain('Done. `tacho-demo/greet.sh` greets people');
   const outcome = await json('runs', 'show', 'last', '--json');
   expect(checkOutcome(outcome)).toBe(true);
   expect(outcome).toMatchObject({ success: true, message: finished(run).final_output });
