@@ -354,7 +354,7 @@ test('every command has help with an example', async () => {
   );
 });
 
-test('unknown commands and flags exit with 2, a message on stderr, nothing on stdout and no stack trace', async () => {
+test('unknown commands and flags exit with 2: a message on stderr, nothing on stdout, no stack trace', async () => {
   for (const args of [
     ['nothing'],
     ['--nothing'],

@@ -8,7 +8,7 @@ import { finished, fixture, type Options, type Result, type Row, usePlace } from
 
 const place = usePlace({ trust: true });
 const { tacho } = place;
-const command = () => JSON.stringify([process.execPath, fixture('tells-agent.mjs')]);
+const command = () => JSON.stringify([process.execPath, fixture('echo-agent.mjs')]);
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
 
 function config(text: string, folder = place.work): string {

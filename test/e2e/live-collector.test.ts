@@ -359,7 +359,7 @@ verifies(
     await agent.handshake();
     await person.handshake({ role: 'client' });
     const input = (session_id: string, message_id: string) =>
-      control('user_input', { content: 'go on' }, { session_id, message_id });
+      control('user_input', { content: 'continue' }, { session_id, message_id });
     person.send(input('nobody', 'i-1'));
     const none = await person.wait(isError('INPUT_INJECTION_RESTRICTED'));
     expect(none.data).toMatchObject({

@@ -160,7 +160,7 @@ verifies(
     await watcher.handshake({ role: 'client' });
     agent.send(start('s'));
     await agent.wait(acks('s', 1));
-    const asked = control('user_input', { content: 'go on' }, { session_id: 's' });
+    const asked = control('user_input', { content: 'continue' }, { session_id: 's' });
     watcher.send(asked);
     await agent.wait(({ type }) => type === 'user_input');
     const answer = (text: string) =>
@@ -178,8 +178,8 @@ verifies(
     const done = subscribe();
     watcher.send(done);
     await watcher.wait(confirms(done));
-    const told = watcher.received.filter(({ type }) => type === 'error');
-    expect(told.map(({ data }) => data.message)).toEqual(['real']);
+    const errors = watcher.received.filter(({ type }) => type === 'error');
+    expect(errors.map(({ data }) => data.message)).toEqual(['real']);
   },
 );
 

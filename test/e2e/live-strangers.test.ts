@@ -167,8 +167,8 @@ verifies(
       () => (collector.counters.limits.ungreeted_max ?? 0) >= 50,
       'the oldest to be closed',
     );
-    const told = await silent[0]?.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data.message).toMatch(/handshake/);
+    const error = await silent[0]?.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data.message).toMatch(/handshake/);
     await until(() => collector.open <= 12, 'the others to be closed');
     const honest = await tcp();
     expect((await honest.handshake()).data.success).toBe(true);

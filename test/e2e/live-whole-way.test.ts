@@ -164,9 +164,9 @@ function callsOf(messages: LiveMessage[]) {
       expect(mine).toHaveLength(1);
       const answer = mine[0] as LiveMessage;
       const { result, error } = answer.data as Message;
-      const told = [result ?? error, ...updates.filter((news) => news.call_id === call_id)];
-      const status = told.findLast((one) => one.status != null)?.status;
-      const exit_code = told.findLast((one) => one.exit_code != null)?.exit_code ?? null;
+      const reports = [result ?? error, ...updates.filter((news) => news.call_id === call_id)];
+      const status = reports.findLast((one) => one.status != null)?.status;
+      const exit_code = reports.findLast((one) => one.exit_code != null)?.exit_code ?? null;
       return {
         ...{ id: call_id, name, native_name, status, exit_code, parent_id: parent_call_id },
         inputs: inputOf(request, messages),

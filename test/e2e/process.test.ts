@@ -112,7 +112,7 @@ verifies(
     const stdin_path = join(folder, 'prompt');
     writeFileSync(stdin_path, prompt);
     const args = ['a b', '"quoted"', '$HOME `x` \\', 'ü\u2028😀', '', '-'];
-    const launch = toy('tells-what-it-got', args, { stdin_path, env: { WORD: 'w' } });
+    const launch = toy('echo-input', args, { stdin_path, env: { WORD: 'w' } });
     expect(await spawnAgent(launch).exited).toEqual({ exit_code: 0, signal: null });
     expect(JSON.parse(readFileSync(launch.stdout_path, 'utf8'))).toEqual({
       args,
@@ -125,7 +125,7 @@ verifies(
 );
 
 verifies('AG-18', 'without a prompt for stdin the agent gets an empty, closed stdin', async () => {
-  const launch = toy('tells-what-it-got');
+  const launch = toy('echo-input');
   expect(await spawnAgent(launch).exited).toEqual({ exit_code: 0, signal: null });
   expect(JSON.parse(readFileSync(launch.stdout_path, 'utf8')).bytes).toBe(0);
 });
@@ -143,11 +143,11 @@ verifies('AG-18', 'the agent leads its own process group and session', async () 
 
 test('starting an agent leaves none of our descriptors open', async () => {
   if (!onProc) return;
-  await spawnAgent(toy('tells-what-it-got')).exited;
+  await spawnAgent(toy('echo-input')).exited;
   const before = readdirSync('/proc/self/fd').length;
-  for (let i = 0; i < 5; i++) await spawnAgent(toy('tells-what-it-got')).exited;
+  for (let i = 0; i < 5; i++) await spawnAgent(toy('echo-input')).exited;
   await spawnAgent(plan('no-such-program', [])).exited;
-  await spawnAgent(toy('tells-what-it-got', [], { stderr_path: join(folder, 'none') })).exited;
+  await spawnAgent(toy('echo-input', [], { stderr_path: join(folder, 'none') })).exited;
   expect(readdirSync('/proc/self/fd').length).toBe(before);
 });
 
@@ -190,8 +190,8 @@ test('a file without the x bit, a folder, and a script without its interpreter a
 test('a working folder that is missing or a file is reported, not mistaken for a missing program', async () => {
   const file = join(folder, 'a-file');
   writeFileSync(file, '');
-  const missing = toy('tells-what-it-got', [], { cwd: join(folder, 'nowhere') });
-  const noFolder = toy('tells-what-it-got', [], { cwd: file });
+  const missing = toy('echo-input', [], { cwd: join(folder, 'nowhere') });
+  const noFolder = toy('echo-input', [], { cwd: file });
   expect([await failure(spawnAgent(missing)), await failure(spawnAgent(noFolder))]).toEqual([
     {
       code: 'cwd_missing',
@@ -209,13 +209,13 @@ test('a working folder that is missing or a file is reported, not mistaken for a
 });
 
 test('arguments that are too long or contain NUL fail with a message that does not repeat them', async () => {
-  const tooLong = await failure(spawnAgent(toy('tells-what-it-got', ['secret'.repeat(1_000_000)])));
+  const tooLong = await failure(spawnAgent(toy('echo-input', ['secret'.repeat(1_000_000)])));
   expect(tooLong.code).toBe('spawn_failed');
   expect(tooLong.message).toMatch(
     /too long for this system \(the longest argument has 6000000 bytes\)/,
   );
   expect(tooLong.message?.length).toBeLessThan(500);
-  const nul = await failure(spawnAgent(toy('tells-what-it-got', ['sec\0ret'])));
+  const nul = await failure(spawnAgent(toy('echo-input', ['sec\0ret'])));
   expect(nul.code).toBe('spawn_failed');
   expect(nul.message).toMatch(/contains a NUL character$/);
 });
@@ -226,7 +226,7 @@ test('a spool file that is missing, a link or a folder is refused, and nothing i
   writeFileSync(join(folder, 'victim'), 'untouched');
   const codes = [];
   for (const stdout_path of [join(folder, 'none'), link, folder]) {
-    codes.push((await failure(spawnAgent(toy('tells-what-it-got', [], { stdout_path })))).code);
+    codes.push((await failure(spawnAgent(toy('echo-input', [], { stdout_path })))).code);
   }
   expect(codes).toEqual(['not_found', 'state_unusable', 'not_a_file']);
   expect(readFileSync(join(folder, 'victim'), 'utf8')).toBe('untouched');

@@ -126,7 +126,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
     'LP-14',
     `a run of ${agent} started without input refuses it, and says how to enable it`,
     async () => {
-      const plain = agent === 'acp' ? toy('acp') : [process.execPath, fixture('tells-agent.mjs')];
+      const plain = agent === 'acp' ? toy('acp') : [process.execPath, fixture('echo-agent.mjs')];
       const { run, ended } = await talking(agent, 'hello', { acceptInput: false, command: plain });
       await ended();
       expect(run.say('hello')).toEqual({
