@@ -165,7 +165,7 @@ verifies(
     proxy.calm = true;
     await work;
     const stored = await storedIn(state);
-    for (const writers of [...chains, steady]) writers.holdAgainst(stored);
+    for (const writers of [...chains, steady]) writers.compareWith(stored);
     const count = [...stored.values()].flat().length;
     await until(() => watched().length >= count, 'everything with the watcher');
     expect(Map.groupBy(watched(), (line) => JSON.parse(line).session_id)).toEqual(stored);

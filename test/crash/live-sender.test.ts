@@ -29,7 +29,7 @@ verifies(
     await Promise.all(chains.map((chain) => chain.killed(CYCLES, random)));
     expect(await serving.end('SIGTERM')).toBe(0);
     const stored = await storedIn(state);
-    for (const chain of chains) chain.holdAgainst(stored);
+    for (const chain of chains) chain.compareWith(stored);
     expect(readdirSync(join(folder, 'outbox'))).toEqual([]);
   },
 );

@@ -453,7 +453,7 @@ describe('the program', () => {
     ]);
     expect(await failure('--script', 'nowhere')).toEqual([
       2,
-      'error: nowhere: no such script; --list names those that come with the agent\n',
+      'error: nowhere: no such script; use --list to list the shipped ones\n',
       0,
     ]);
     expect((await failure('--approve', 'never'))[0]).toBe(2);
