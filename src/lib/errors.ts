@@ -45,10 +45,10 @@ export class TachoError extends Error {
   }
 }
 
-/** Of messages about a state folder that cannot be used. */
+/** The hint in messages about a state folder that cannot be used. */
 export const ELSEWHERE = 'choose another folder with --state-dir or TACHO_HOME';
 
-/** The same added to another message about it. */
+/** The same hint, to be appended to another message. */
 export const orElsewhere = (message: string): string =>
   message.endsWith(ELSEWHERE) ? message : `${message}, or ${ELSEWHERE}`;
 
@@ -69,7 +69,7 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   ENOENT: { code: 'not_found', say: 'no such file or folder' },
 };
 
-/** The same for an output file that the user asked for. */
+/** The same for an output file that the user requested. */
 export function unwritable(cause: unknown, path: string, stage: string): TachoError {
   return new TachoError('output_unwritable', fileError(cause, path, stage).message, {
     stage,
