@@ -6,6 +6,8 @@ export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
 
 /** Labels that say how a run came to be: the session file it was imported from, the eval's test it was made for. */
 export const IMPORTED_FILE_LABEL = 'imported';
+/** The label with the digest of the imported files. */
+export const IMPORTED_SHA256_LABEL = 'imported_sha256';
 export const EVAL_TEST_LABEL = 'eval_test';
 
 /** Maximum bytes of a string in a run-event's data (RE-10). */
