@@ -107,6 +107,13 @@ export function notKnown(what: string, word: string, known: readonly string[], e
   return `is no known ${what}; ${hint}`;
 }
 
+/** The message for a word that is given alone, such as the id of an agent. */
+export function unknownWord(what: string, word: string, known: readonly string[]): string {
+  const near = nearestWord(word, known);
+  const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
+  return `unknown ${what} "${word}"${hint}; use one of ${known.join(', ')}`;
+}
+
 /** The known word that a mistyped word may have meant: at most `edits` away, or beginning with it. */
 export const nearestWord = (
   word: string,
