@@ -135,7 +135,7 @@ test('a time limit that is none, and a prompt that is no text, are refused', asy
 test('what cannot be started rejects with an error that says what to do', async () => {
   const { run, TachoError } = await library();
   const unknown = run({ ...options('default'), agent: 'nobody' });
-  await expect(unknown.outcome).rejects.toThrow(/unknown agent "nobody": known are/);
+  await expect(unknown.outcome).rejects.toThrow(/unknown agent "nobody"; expected one of:/);
   await expect(unknown.outcome).rejects.toBeInstanceOf(TachoError);
   await expect(all(run({ ...options('default'), agent: 'nobody' }))).rejects.toThrow(
     /unknown agent/,

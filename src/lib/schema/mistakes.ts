@@ -109,18 +109,18 @@ export class Place {
     return new Place(this.report, this.#source, [...this.at, key]);
   }
 
-  /** A function when the message is expensive to build. */
-  mistake(why: string | (() => string)): void {
-    this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why()));
+  /** `why`: a function when the message is expensive to build. `glue`: between the name of the field and `why`. */
+  mistake(why: string | (() => string), glue: ' ' | ': ' = ' '): void {
+    this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why(), glue));
   }
 
   /** A warning: not a mistake. */
   note(why: string): void {
-    this.report.notes.add(() => this.#line(why));
+    this.report.notes.add(() => this.#line(why, ' '));
   }
 
-  #line(why: string): string {
-    const words = `${fieldName(this.at)} ${why}`.trimStart();
+  #line(why: string, glue: string): string {
+    const words = this.at.length === 0 ? why : `${fieldName(this.at)}${glue}${why}`;
     const { path, unplaced } = this.#source;
     return lineOf(path, unplaced ? null : this.#source.positionOf(this.at), words);
   }
