@@ -1,6 +1,6 @@
 /**
-  * Escapes foreign text for its destination: a terminal, the log of GitHub Actions, JSON on standard output.
-  * Contract: everything stays visible and nothing is interpreted. Applying a function twice is harmless.
+ * Escapes foreign text for its destination: a terminal, the log of GitHub Actions, JSON on standard output.
+ * Contract: everything stays visible and nothing is interpreted. Applying a function twice is harmless.
  */
 import { byteText } from './byte-text.ts';
 import { lazy } from './lazy.ts';

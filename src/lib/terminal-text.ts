@@ -19,7 +19,7 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
 }
 
 /**
-  * Escaped text as lines of at most `width` columns, broken between words. A word longer than a line is broken inside.
+ * Escaped text as lines of at most `width` columns, broken between words. A word longer than a line is broken inside.
  * Spaces at a break are dropped.
  */
 export function wrapLines(text: string, width: number): string[] {

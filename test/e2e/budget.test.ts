@@ -86,7 +86,7 @@ test('tacho.yaml sets the limits of a target, and a flag overrides them', async 
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
     expect.stringContaining(
-      'tacho.yaml:4:5: targets.careful.loop_guard must be a whole number from 2 on',
+      'tacho.yaml:4:5: targets.careful.loop_guard must be a whole number of at least 2',
     ),
   ]);
 });

@@ -135,7 +135,7 @@ test('--json-file has the only record of a run that did not start; a wrong --fai
   const wrong = await tacho(['run', '--agent', 'demo', '--fail-on', 'failed-cal', 'go']);
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    'error: --fail-on: "failed-cal" is no known condition; did you mean failed-call?\n',
+    'error: --fail-on: unknown condition "failed-cal"; did you mean failed-call?\n',
   ]);
   const full = await tacho(demo('fixed', '--json-file', '/dev/full'));
   expect([full.code, full.stderr]).toEqual([70, expect.stringContaining('/dev/full')]);

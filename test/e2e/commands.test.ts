@@ -57,7 +57,7 @@ test('convert reports a missing file, a folder, an unknown agent, no agent and a
   const wrong: [string[], number, RegExp][] = [
     [['--agent', 'claude', '/nowhere'], 1, /^error: \/nowhere: no such file/],
     [['--agent', 'claude', place.work], 70, /it is a folder, not a file/],
-    [['--agent', 'nobody', recording], 2, /unknown agent "nobody"; use one of/],
+    [['--agent', 'nobody', recording], 2, /unknown agent "nobody"; expected one of:/],
     [[recording], 2, /required option '--agent <id>' not specified/],
     [['--agent', 'claude', '--to', 'xml', recording], 2, /Allowed choices are/],
     [['--agent', 'claude', '--from', 'pipe', recording], 2, /Allowed choices are stdout, session/],

@@ -136,15 +136,11 @@ const MISTAKES: [string, string, string][] = [
   ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
   ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1:28: targets.a.command must be'],
   ['a list', '- a\n', ':1:1: must be a map'],
-  [
-    'an unknown field',
-    'target:\n  a: 1\n',
-    ':1:1: target is no known field; did you mean targets?',
-  ],
+  ['an unknown field', 'target:\n  a: 1\n', ':1:1: target: unknown field; did you mean targets?'],
   [
     'an unknown target field',
     'targets:\n  a:\n    agent: demo\n    modle: x\n',
-    ':4:5: targets.a.modle is no known field; did you mean model?',
+    ':4:5: targets.a.modle: unknown field; did you mean model?',
   ],
   [
     'a flag as model',
@@ -155,28 +151,28 @@ const MISTAKES: [string, string, string][] = [
   [
     'an unknown agent',
     'targets:\n  a:\n    agent: nobody\n',
-    ':3:5: targets.a.agent is no known agent "nobody"; known are ',
+    ':3:5: targets.a.agent: unknown agent "nobody"; expected one of: ',
   ],
-  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3:5: targets.a.agent must be a text'],
+  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3:5: targets.a.agent must be a string'],
   [
     'a text as list',
     'targets:\n  a:\n    agent: demo\n    args: x\n',
-    ':4:5: targets.a.args must be a list of texts',
+    ':4:5: targets.a.args must be a list of strings',
   ],
   [
     'a list as environment',
     'targets:\n  a:\n    agent: demo\n    env: [A]\n',
-    ':4:5: targets.a.env must be a map of names to texts',
+    ':4:5: targets.a.env must be a map of names to strings',
   ],
   [
     'a map in the environment',
     'targets:\n  a:\n    agent: demo\n    env:\n      A: { b: c }\n',
-    ':5:7: targets.a.env.A must be a text',
+    ':5:7: targets.a.env.A must be a string',
   ],
   [
     'a timeout of 0',
     'targets:\n  a:\n    agent: demo\n    timeout: 0\n',
-    ':4:5: targets.a.timeout must be a number of seconds over 0',
+    ':4:5: targets.a.timeout must be a number of seconds greater than 0',
   ],
   [
     'a wrong approve',
