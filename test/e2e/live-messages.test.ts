@@ -18,7 +18,7 @@ verifies(
     const missing = join(place.folder, 'missing.pem');
     const empty = join(place.folder, 'empty.pem');
     writeFileSync(empty, 'not a certificate\n');
-    const live = (ca: string) => demo('ok', '--live', 'tls://127.0.0.1:1', '--live-ca', ca);
+    const live = (ca: string) => demo('fixed', '--live', 'tls://127.0.0.1:1', '--live-ca', ca);
     expect(await place.tacho(live(missing))).toMatchObject({
       code: 1,
       stderr: `error: ${missing}: no such file or folder\n`,
@@ -46,6 +46,40 @@ verifies(
     expect((await tail('--no-follow', '--session', 'nope')).stderr).toMatch(
       /^tacho: no stored message matches; tacho tail --no-follow shows all messages in /,
     );
+  },
+);
+
+verifies(
+  'CF-4',
+  'the counters of a collector that has stopped are shown as such, and fit 80 columns',
+  async () => {
+    const collector = await startServe(place.state);
+    expect(await place.tacho(demo('fixed', '--live'))).toMatchObject({ code: 0 });
+    const board = async () => (await place.tacho(['validate', '--board'])).stdout;
+    expect(await board()).toMatch(/^Collector \(process \d+\), started 20\S+ \S+ \S+\n\nverdict /);
+    await collector.end('SIGINT');
+    const stopped = await board();
+    expect(stopped).toMatch(
+      /^The collector is not running\. Its last counters, from 20.* to 20.*:\n/,
+    );
+    const table = stopped.split('\n\n')[1]?.split('\n') ?? [];
+    expect(table).toHaveLength(24);
+    expect(table.filter((line) => line.length > 80)).toEqual([]);
+  },
+);
+
+verifies(
+  'CF-5',
+  'a stored session is named as tail names it: by the beginning of its id',
+  async () => {
+    await startServe(place.state);
+    const run = await place.tacho(demo('fixed', '--live'));
+    const { run_id } = run.records[0] as { run_id: string };
+    const session = run_id.slice(2, 12);
+    expect((await tail('--no-follow', '--session', session)).stdout).toContain(` ${session} `);
+    const judged = await place.tacho(['validate', '--session', session]);
+    expect(judged).toMatchObject({ code: 0, stderr: '' });
+    expect(judged.stdout).toContain(', 1 session: passed');
   },
 );
 

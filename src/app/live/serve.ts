@@ -1,6 +1,5 @@
 /** A collector on this machine: the transports and the journal of the state folder, one collector per folder. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
@@ -59,7 +58,7 @@ export async function serve(options: ServeOptions) {
   const paths = livePaths(options.state_dir);
   openStateDir(options.state_dir);
   const state = openStateDir(paths.dir);
-  const lock = join(paths.dir, 'collector.lock');
+  const { lock } = paths;
   const release = takeLock(lock, { force: options.force });
   if (release === null)
     throw heldError(lock, `the collector of ${options.state_dir}`, 'live', 'use that one, stop it');

@@ -31,10 +31,10 @@ const ANSWER_CHARS_MAX = 10_000;
 const stateOf = ({ state_flag: flag, env }: Io) => resolveStateDir({ flag, env });
 
 export async function sayCommand(review: Omit<Review, 'at'>, io: Io): Promise<number> {
-  const { session_id, seq, verdict } = review;
+  const { seq, verdict } = review;
   const state_dir = stateOf(io);
-  await findSampled(state_dir, session_id, seq);
-  saveReview(state_dir, { ...review, at: new Date().toISOString() });
+  const { session_id } = await findSampled(state_dir, review.session_id, seq);
+  saveReview(state_dir, { ...review, session_id, at: new Date().toISOString() });
   await io.out.write(`${forTerminal(session_id)} ${seq} ${verdict}\n`);
   return 0;
 }
