@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
-import { type RandomSource, systemRandom } from '../../lib/ids.ts';
+import { type RandomSource, sessionName, systemRandom } from '../../lib/ids.ts';
 import { parseAddress } from '../../live/protocol/address.ts';
 import { numbered, timestampOf } from '../../live/protocol/compose.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
@@ -182,7 +182,7 @@ export class OutSession {
 
 /** As text, for stderr. */
 export function undeliveredText({ session_id, messages, refused, path }: Undelivered): string {
-  const many = `${plural(messages, 'message')} of session ${session_id}`;
+  const many = `${plural(messages, 'message')} of session ${sessionName(session_id)}`;
   return refused === null
     ? `${many} not delivered yet: they are in the outbox, and the next tacho run, emit or serve sends them`
     : `the collector refused ${many} (${refused}): they are in ${path}`;

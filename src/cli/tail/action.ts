@@ -70,7 +70,7 @@ export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
       // A person sees that it works before the first message arrives, and after a lost connection.
       onConnected: (url) => {
         if (io.out_is_terminal && flags.follow)
-          void io.err.write(`tacho: watching ${forTerminal(url)} (Ctrl-C ends)\n`);
+          void io.err.write(`tacho: watching ${forTerminal(url)}\n`);
       },
     });
     return 0;

@@ -4,7 +4,7 @@ import type { ReviewTally } from '../../app/live/review.ts';
 import type { Report, RuleReport } from '../../conformance/types.ts';
 import type { Colours } from '../../lib/colours.ts';
 import { plural } from '../../lib/figures.ts';
-import { isRunId, shortRunId } from '../../lib/ids.ts';
+import { sessionName } from '../../lib/ids.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { localTime } from '../../lib/local-time.ts';
 import { oneLine, tableLines, wrapLines } from '../../lib/terminal-text.ts';
@@ -42,15 +42,12 @@ function ruleLines(rules: readonly RuleReport[], { colour }: ReportStyle): strin
 function failureText({ line, session_id, seq, why }: RuleReport['failures'][number]): string {
   const place = [
     line === null ? null : `line ${line}`,
-    session_id === null ? null : `session ${nameOf(session_id)}`,
+    session_id === null ? null : `session ${sessionName(session_id)}`,
     seq === null ? null : `seq ${seq}`,
   ].filter((part) => part !== null);
   const where = place.length === 0 ? '' : `${place.join(', ')}: `;
   return oneLine(`${where}${why}`, WHY_COLUMNS_MAX);
 }
-
-/** As tail and show name the session of a run. */
-const nameOf = (session_id: string) => (isRunId(session_id) ? shortRunId(session_id) : session_id);
 
 const failedText = ({ id, title, checked, failed, rate, threshold }: RuleReport) =>
   `${id} ${title}: ${failed} of ${checked} failed; ${percent(rate ?? 0)} passed, ${percent(threshold)} must pass`;
@@ -123,7 +120,7 @@ export function boardText(board: BoardState, running: boolean, style: ReportStyl
   const rows = shown.map(({ session_id, messages, faulty, failed }) => {
     const words = Object.entries(failed).map(([rule, count]) => `${rule}: ${count}`);
     const end = words.length === 0 ? '' : `; failed ${words.join(', ')}`;
-    return `  ${oneLine(`${nameOf(session_id)}: ${plural(messages, 'message')}, ${faulty} faulty${end}`, 160)}`;
+    return `  ${oneLine(`${sessionName(session_id)}: ${plural(messages, 'message')}, ${faulty} faulty${end}`, 160)}`;
   });
   const more = board.sessions.length - shown.length + board.sessions_left_out;
   return [

@@ -42,6 +42,7 @@ const TEXT_CHARS_MAX = 64 * 1024;
 /** Columns of a session's name; a longer name shifts the rest of its line. */
 const SESSION_CHARS = 10;
 const TIME_CHARS = 12;
+const MARK_COLUMNS = 2;
 /** Remembered session names, so that two ids with the same prefix get different names. */
 const NAMES_MAX = 1_000;
 /** Ids made by tacho: `r_` for runs, `s_` for sessions of other programs. */
@@ -123,7 +124,7 @@ export class LiveHuman {
     if (make === undefined) return '';
     const time = localClock(isoTime(message.timestamp) ?? null) ?? '?';
     const session = this.#nameOf(message.session_id ?? '').padEnd(SESSION_CHARS);
-    this.#head_columns = TIME_CHARS + columns(session) + 4;
+    this.#head_columns = TIME_CHARS + columns(session) + 2 + MARK_COLUMNS;
     const { dim } = this.style.colour;
     const head = dim(`${time.padEnd(TIME_CHARS)} ${session}`);
     return make(this, message)
@@ -270,7 +271,7 @@ export class LiveHuman {
     const status = text(data.status);
     const ok = /^(ok|completed?|success)$/.test(status);
     const { style } = this;
-    const width = style.width - this.#head_columns;
+    const width = style.width - this.#head_columns + MARK_COLUMNS;
     const shown = flowed([resultMark(ok, status, style), ...figures], '  ', { ...style, width });
     const why = text(data.reason);
     const reason = why === '' ? [] : wrappedLines(why, this.#head_columns + 2, style);
