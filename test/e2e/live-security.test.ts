@@ -373,7 +373,7 @@ verifies('LP-13', 'TLS files without a port are a usage error', async () => {
   const folder = testFolder();
   const files = { tls_cert: join(folder, 'c'), tls_key: join(folder, 'k') };
   const made = serve({ state_dir: join(folder, 'state'), version: '0', ...files });
-  await expect(made).rejects.toThrow(/are for --tcp/);
+  await expect(made).rejects.toThrow(/need --tcp HOST:PORT/);
 });
 
 verifies('LP-13', 'a port in use is reported with a hint', async () => {
@@ -383,7 +383,9 @@ verifies('LP-13', 'a port in use is reported with a hint', async () => {
   await new Promise((done) => server.once('listening', done));
   const { port } = server.address() as { port: number };
   const taken = serve({ state_dir: join(folder, 'state'), version: '0', tcp: `127.0.0.1:${port}` });
-  await expect(taken).rejects.toThrow(/cannot listen.*choose another --tcp/);
+  await expect(taken).rejects.toThrow(
+    /another program listens there: stop it, or choose another port/,
+  );
   // Resources are released: the folder's next collector starts.
   expect((await running(folder, { tcp: ':0' })).listening).toHaveLength(1);
 });

@@ -148,7 +148,7 @@ verifies('LP-10', 'tail prints readable lines, and foreign text is harmless', as
   const result = await place.tacho(['tail', '--to', url, '--no-follow']);
   expect(result.code).toBe(0);
   expect(result.stdout).toMatch(/^\d\d:\d\d:\d\d\.\d{3} \w{10} claude /);
-  expect(result.stdout).toContain('TOOL_EXECUTION_FAILED, exit 3');
+  expect(result.stdout).toContain('(exit 3, ');
   expect(result.stdout).toContain('\\u{1b}[31m\\u{7}recovered\\u{202e}');
   expect(result.stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
 });

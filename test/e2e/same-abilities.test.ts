@@ -157,7 +157,7 @@ describe('the library', () => {
     });
     expect((await demo.outcome).exit_reason).toBe('ok');
     expect(notices).toEqual([
-      expect.stringMatching(/^live: no collector: .*; trying again$/),
+      expect.stringMatching(/^live: .*no collector is listening there.*; trying again$/),
       expect.stringMatching(/^live: \d+ messages of session .* not delivered yet/),
     ]);
   });
@@ -250,7 +250,7 @@ describe('an eval', () => {
     expect([code, stderr]).toEqual([
       0,
       expect.stringMatching(
-        /^tacho: live: no collector: .*\ntacho: live: \d+ messages of session .* not delivered yet.*\n$/,
+        /^tacho: live: .*no collector is listening there.*\ntacho: live: \d+ messages of session .* not delivered yet.*\n$/,
       ),
     ]);
   });

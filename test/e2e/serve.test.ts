@@ -99,10 +99,10 @@ verifies('LP-13', 'unsupported options are reported as a usage error', async () 
   const wrong: [string[], RegExp][] = [
     [['--stdio', '--json'], /--json cannot be combined with --stdio/],
     [['--tcp', '0.0.0.0:0'], /needs --token-file, --tls-cert, --tls-key/],
-    [['--tcp', '7070'], /give HOST:PORT/],
-    [['--tls-cert', 'x'], /--tls-cert and --tls-key together/],
+    [['--tcp', '7070'], /use HOST:PORT/],
+    [['--tls-cert', 'x'], /--tls-cert and --tls-key are needed together/],
     [['--heartbeat', '0'], /seconds/],
-    [['--socket', `/${'x'.repeat(200)}`], /at most 100 bytes/],
+    [['--socket', `/${'x'.repeat(200)}`], /at most 100 are possible/],
   ];
   for (const [args, said] of wrong) {
     const { code, stderr } = await place.tacho(['serve', ...args]);

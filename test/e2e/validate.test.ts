@@ -47,7 +47,7 @@ verifies(
     const table = await place.tacho(['validate', path]);
     expect(table).toMatchObject({ code: 0, stderr: '' });
     expect(table.stdout).toMatch(
-      /^rule +what +checked +failed +rate +threshold +verdict\n1\.1 +tool_call_request is complete +1 +0 +100 % +100 % +passed\n/,
+      /^verdict +rule +failed\npassed +1\.1 tool_call_request is complete +0 of 1\n/,
     );
     expect(table.stdout).toContain('live: 4 lines, 1 session: passed');
     const json = JSON.parse((await place.tacho(['validate', path, '--json'])).stdout);
@@ -66,7 +66,7 @@ verifies(
     const table = await place.tacho(['validate', '-', '--junit', junit], { input });
     expect(table.code).toBe(1);
     expect(table.stdout).toMatch(
-      /\n7\.1 [^\n]*: 2 failed\n {2}line 2: Unexpected token in JSON\n {2}line 4: /,
+      /\n7\.1 [^\n]*: 2 of 4 failed; 50 % passed, 100 % must pass\n {2}line 2: Unexpected token in JSON\n {2}line 4: /,
     );
     expect(table.stdout).toContain('line 3, session s1, seq 2: no earlier tool_call_request');
     expect(table.stdout).not.toContain('\u001b');
@@ -86,7 +86,7 @@ verifies(
   async () => {
     const path = file('good.jsonl', plain().text);
     const table = await place.tacho(['validate', path]);
-    expect(table.stdout).toMatch(/\n5\.2 [^\n]* – +100 % +not judged\n/);
+    expect(table.stdout).toMatch(/\nnot judged +5\.2 [^\n]* –\n/);
     expect(table.stdout).toMatch(
       /\nNot judged \(\*: in part\):\n[\s\S]*\n {2}5\.2 a stream does not show memory/,
     );
