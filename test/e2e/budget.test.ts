@@ -23,7 +23,7 @@ test.each([
   ['--max-steps', '2', /^\d+ steps, over --max-steps 2$/],
   ['--max-tokens', '250', /^\d+ tokens, over --max-tokens 250$/],
   ['--max-cost', '0.025', /^\$0\.\d+, over --max-cost 0\.025$/],
-  ['--loop-guard', '3', /^Bash was called 3 times with the same input, which is --loop-guard 3$/],
+  ['--loop-guard', '3', /^Bash was called 3 times with the same input: --loop-guard 3$/],
 ])('%s %s ends the run as budget_exceeded and keeps what was done', async (flag, most, error) => {
   const result = await tacho(looping(flag, most));
   const end = finished(result);
