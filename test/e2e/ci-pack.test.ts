@@ -1,5 +1,5 @@
 /** `tacho run` in CI: JUnit XML, annotations, the step summary. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CHAOS, played } from '../chaos-agent.ts';
@@ -22,7 +22,8 @@ test('in GitHub Actions a run leaves annotations and a summary, and stdout keeps
   );
   const summary = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
   expect(summary).toMatch(/^before\n/);
-  expect(summary).toContain('## tacho run demo: ok');
+  expect(summary).toContain('## ✅ tacho run demo: ok\n');
+  expect(summary).toContain('| task | please |');
   expect(summary).toContain('| cost | $0.0149 |');
   expect(summary).toContain(
     '| ❌ | Bash: sh tacho\\-demo/greet.sh Ada Grace | failed, exit code 2 | tacho\\-demo/greet.sh: 4: nam: parameter not set |',
@@ -77,16 +78,48 @@ test('--junit writes one case, failed where the run failed', async () => {
   expect((await tacho(demo('agent-error', '--junit', path))).code).toBe(1);
   const bad = readFileSync(path, 'utf8');
   expect(bad).toMatch(/<testsuites name="tacho run" tests="1" failures="1" errors="0"/);
-  expect(bad).toMatch(/<failure message="[^"]+" type="failure">/);
+  expect(bad).toMatch(/<failure message="agent_error: [^"]+" type="failure">/);
 });
 
-test('a report that cannot be written is an error, and the run is still recorded', async () => {
-  mkdirSync(join(place.folder, 'folder'));
-  const { code, stderr, records } = await tacho(
-    demo('fixed', '--junit', join(place.folder, 'folder')),
-  );
-  expect([code, stderr]).toEqual([70, expect.stringContaining(join(place.folder, 'folder'))]);
+test('a file that cannot be written stops the run before it starts, and the message names its flag', async () => {
+  const missing = join(place.folder, 'none', 'file');
+  for (const flag of ['--junit', '--json-file', '--events', '--final-output']) {
+    const { code, stderr, records } = await tacho(demo('fixed', flag, missing));
+    expect([code, stderr, records.length]).toEqual([
+      70,
+      `error: ${flag} ${missing}: its folder does not exist: create it first\n`,
+      1,
+    ]);
+  }
+});
+
+test('a report that cannot be written in the end is an error, and the run is still recorded', async () => {
+  const { code, stderr, records } = await tacho(demo('fixed', '--junit', '/dev/full'));
+  expect([code, stderr]).toEqual([
+    70,
+    expect.stringContaining('--junit /dev/full: the disk is full'),
+  ]);
   expect(records.at(-1)?.data.ok).toBe(true);
+});
+
+test('a run that does not start is an error in Actions and in JUnit too', async () => {
+  const env = { ...inActions(), PATH: '/nowhere' };
+  const junit = join(place.folder, 'run.xml');
+  const missing = await tacho(['run', '--agent', 'claude', '--junit', junit, 'go'], { env });
+  const why = 'Claude Code is not installed: "claude" is not on the PATH';
+  expect(missing.code).toBe(127);
+  expect(missing.stderr).toMatch(
+    new RegExp(`^::error title=tacho run claude::${why}.*\\nerror: ${why}.*\\n$`),
+  );
+  expect(readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8')).toMatch(
+    /^## ❌ tacho run claude: not started\n\nClaude Code is not installed/,
+  );
+  expect(readFileSync(junit, 'utf8')).toContain('errors="1"');
+  const wrong = await tacho(['run', '--agent', 'demo', '--fail-on', 'nothing', 'go'], { env });
+  expect([wrong.code, wrong.stderr.split('\n')[0]]).toEqual([
+    2,
+    expect.stringContaining('::error title=tacho run demo::--fail-on'),
+  ]);
 });
 
 test('--fail-on: a run that ended well fails with 1, and stderr names the calls and why', async () => {
@@ -109,7 +142,7 @@ test('--fail-on: a run that ended well fails with 1, and stderr names the calls 
     'error: --fail-on denied: 1 call was denied\n  Bash: rm -rf everything (deleting is not allowed here)\n',
   );
   expect(stderr.match(/^::(\w+) title=.*denied/gm)).toEqual([
-    '::error title=tacho run demo%3A ok%2C but --fail-on::--fail-on denied: 1 call was denied',
+    '::error title=tacho run demo%3A --fail-on denied::--fail-on denied: 1 call was denied',
     '::error title=Bash denied::Bash: rm -rf everything: denied',
   ]);
   expect(readFileSync(junit, 'utf8')).toContain('failures="1"');

@@ -242,9 +242,17 @@ test('a prompt of 5 MB reaches the agent byte for byte', async () => {
 
 test('an empty prompt is refused', async () => {
   toy();
-  for (const input of ['', ' \n']) {
-    const { code, stderr } = await tacho(['run', '--target', 'toy'], { input });
-    expect([code, stderr]).toEqual([2, 'error: the prompt on stdin is empty\n']);
+  const none = 'no prompt: give it as an argument, or pipe it in';
+  const mistakes: [words: string[], input: string, why: string][] = [
+    [[], '', none],
+    [[], ' \n', none],
+    [['-'], '', 'the prompt on stdin is empty'],
+    // An empty variable of a job.
+    [[''], 'not read', 'the prompt is empty'],
+  ];
+  for (const [words, input, why] of mistakes) {
+    const { code, stderr } = await tacho(['run', '--target', 'toy', ...words], { input });
+    expect([code, stderr]).toEqual([2, `error: ${why}\n`]);
   }
 });
 
