@@ -4,9 +4,9 @@ import { LIMITS } from '../lib/limits.ts';
 import { shortened } from '../lib/utf8.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import { OpenCalls } from '../model/run-fold.ts';
-import type { CallStatus, ProblemCode } from '../model/words.ts';
+import type { CallStatus } from '../model/words.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
-import { warningOf } from './warnings.ts';
+import { shownWarning } from './warnings.ts';
 
 export interface ReportedCall {
   tool: string;
@@ -42,9 +42,6 @@ function reasonIn(output: string): string | null {
   const filled = lines.filter((line) => line !== '');
   return filled.find((line) => !PREAMBLE.test(line)) ?? filled[0] ?? null;
 }
-
-/** Problems that the calls and the completeness of the record show as well. */
-const SHOWN_ELSEWHERE: readonly ProblemCode[] = ['no_end_record', 'unfinished_call'];
 
 export class RunReportFold {
   readonly #open = new OpenCalls<ReportedCall>(
@@ -84,10 +81,8 @@ export class RunReportFold {
       // The warning is about a listed call.
       case 'permission_asked':
         return;
-      case 'problem':
-        if (SHOWN_ELSEWHERE.includes(event.data.code)) return;
     }
-    const text = warningOf(event);
+    const text = shownWarning(event);
     if (text !== null && this.#warnings.length < PROJECTION_LIMITS.outcome_warnings_max)
       this.#warnings.push(short(text));
   }

@@ -4,6 +4,7 @@ import { changedText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, wellFormed } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
+import type { ProblemCode } from '../model/words.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 
 const UNSEEN = 'there is no git work tree: files that commands changed are not listed';
@@ -66,7 +67,7 @@ export function createWarningFold(byte_text = false) {
 }
 
 /** The warning in an event; null for none. Foreign text, not escaped yet. */
-export function warningOf(event: Event): string | null {
+function warningOf(event: Event): string | null {
   switch (event.kind) {
     case 'provider_retried':
       return providerRetry(event.data);
@@ -86,6 +87,14 @@ export function warningOf(event: Event): string | null {
       return null;
   }
 }
+
+/** The same for people who also see the calls and the gaps of the record, which show some problems as well. */
+export function shownWarning(event: Event): string | null {
+  const is_shown = event.kind === 'problem' && SHOWN_ELSEWHERE.includes(event.data.code);
+  return is_shown ? null : warningOf(event);
+}
+
+const SHOWN_ELSEWHERE: readonly ProblemCode[] = ['no_end_record', 'unfinished_call'];
 
 function providerRetry(data: DataOf<'provider_retried'>): string {
   const { attempt, max_attempts, status, backoff_ms } = data;
