@@ -1,9 +1,11 @@
 /** `tacho run` in CI: JUnit XML, annotations, the step summary. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { CHAOS, played } from '../chaos-agent.ts';
-import { demo, usePlace } from './cli.ts';
+import { demo, root, usePlace } from './cli.ts';
 
 const place = usePlace();
 const { tacho } = place;
@@ -173,4 +175,37 @@ test('--json-file has the one record of a run that did not start; a wrong --fail
   const full = await tacho(demo('fixed', '--json-file', '/dev/full'));
   expect([full.code, full.stderr]).toEqual([70, expect.stringContaining('/dev/full')]);
   expect(full.records.at(-1)?.data.ok).toBe(true);
+});
+
+test('the action passes quoted arguments whole, the prompt on stdin, and the exit code', () => {
+  const { runs } = parse(readFileSync(join(root, 'action.yml'), 'utf8'));
+  const script: string = runs.steps.at(-1).run;
+  const bin = join(place.folder, 'bin');
+  mkdirSync(bin);
+  const program = '#!/bin/sh\nfor word; do echo "[$word]"; done\ncat\nexit 5\n';
+  writeFileSync(join(bin, 'tacho'), program, { mode: 0o755 });
+  const output = join(place.folder, 'output');
+  const acted = (inputs: Record<string, string>) =>
+    spawnSync('bash', ['-eo', 'pipefail', '-c', script], {
+      cwd: place.folder,
+      env: {
+        PATH: `${bin}:/usr/bin:/bin`,
+        RUNNER_TEMP: '/tmp/t',
+        GITHUB_OUTPUT: output,
+        ...{ AGENT: 'claude', PROMPT: '--fix $HOME *\n', FAIL_ON: '', ARGS: '' },
+        ...inputs,
+      },
+      encoding: 'utf8',
+    });
+  const head = ['[run]', '[--agent]', '[claude]', '[--json-file]', '[/tmp/t/tacho-run.jsonl]'];
+  const plain = acted({});
+  expect([plain.status, plain.stdout]).toEqual([5, [...head, '[-]', '--fix $HOME *\n'].join('\n')]);
+  expect(readFileSync(output, 'utf8')).toBe('record=/tmp/t/tacho-run.jsonl\n');
+  const args = '--approve edits\n--label "a b=$HOME" -- --allowedTools "Bash(npm test)" *';
+  const words = '[--fail-on] [denied] [-] [--approve] [edits] [--label]'.split(' ');
+  const rest = ['[a b=$HOME]', '[--]', '[--allowedTools]', '[Bash(npm test)]', '[*]', ''];
+  const full = acted({ FAIL_ON: 'denied', ARGS: args, PROMPT: '' });
+  expect(full.stdout).toBe([...head, ...words, ...rest].join('\n'));
+  const torn = acted({ ARGS: '--label "a' });
+  expect([torn.status === 0, torn.stdout]).toEqual([false, '']);
 });
