@@ -1,6 +1,7 @@
 /** Limits of a run: figures at which tacho stops it. An unknown figure never stops a run. */
 import { createHash } from 'node:crypto';
 import { LastSet } from '../lib/bounded.ts';
+import { plural } from '../lib/figures.ts';
 import type { Agent, Capabilities } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
@@ -44,7 +45,7 @@ const FIGURES: readonly {
     known: 'usage',
     name: 'its tokens',
     of: (state) => tokensUsed(state.usage.tokens),
-    say: (tokens) => `${tokens} tokens`,
+    say: (tokens) => plural(tokens, 'token'),
   },
   {
     limit: 'tool_calls',
@@ -52,7 +53,7 @@ const FIGURES: readonly {
     known: 'call_requests',
     name: 'its tool calls',
     of: (state) => state.calls.open.count,
-    say: (calls) => `${calls} tool calls`,
+    say: (calls) => plural(calls, 'tool call'),
   },
   {
     limit: 'steps',
@@ -60,7 +61,7 @@ const FIGURES: readonly {
     known: 'steps',
     name: 'its steps',
     of: (state) => state.step,
-    say: (steps) => `${steps} steps`,
+    say: (steps) => plural(steps, 'step'),
   },
 ];
 
@@ -78,7 +79,7 @@ export function overLimit(limits: RunLimits, state: RunState): string | null {
 /** Limits that could not be checked: the agent never reported the figure. */
 export function unwatched(limits: RunLimits, state: RunState): string[] {
   return FIGURES.filter(({ limit, of }) => limits[limit] !== null && of(state) === null).map(
-    ({ flag }) => `${flag} could not be checked: the agent did not report that figure`,
+    ({ flag, name }) => `${flag} could not be checked: the agent did not report ${name}`,
   );
 }
 

@@ -30,7 +30,12 @@ describe('the report of a run', () => {
       input: { file_path: '/home/user/project/a.txt' },
     }),
     make('permission_asked', { call_id: 'c2' }),
-    make('call_finished', { call_id: 'c2', tool: 'Read', status: 'error', output: '\nno such\n' }),
+    make('call_finished', {
+      call_id: 'c2',
+      tool: 'Read',
+      status: 'error',
+      output: '\n<e>no such</e>\n',
+    }),
     bash('c5', `npm test ${'x'.repeat(400)}`),
     make('call_finished', {
       call_id: 'c5',

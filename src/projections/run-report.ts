@@ -38,7 +38,9 @@ const PREAMBLE = /^(?:exit code:? \d+|> .*)$/i;
 
 /** The first line of an output that says something about the failure. */
 function reasonIn(output: string): string | null {
-  const lines = output.split('\n', 50).map((line) => line.trim());
+  // Some agents wrap an error in a tag for the model.
+  const text = output.replace(/^\s*<(\w+)>([\s\S]*)<\/\1>\s*$/, '$2');
+  const lines = text.split('\n', 50).map((line) => line.trim());
   const filled = lines.filter((line) => line !== '');
   return filled.find((line) => !PREAMBLE.test(line)) ?? filled[0] ?? null;
 }
