@@ -83,9 +83,7 @@ export function unwatched(limits: RunLimits, state: RunState): string[] {
   );
 }
 
-/**
- * Explains why the first limit that cannot stop this agent in time is useless and which limits can. Null if all can.
- */
+/** Names the first limit that cannot stop this agent in time, with the reason, and the limits that can. Null if all can. */
 export function lateLimit(limits: Partial<RunLimits>, agent: Agent): string | null {
   const late = FIGURES.filter(({ known }) => agent.capabilities[known] !== 'live');
   const found = late.find(({ limit }) => (limits[limit] ?? null) !== null);
@@ -94,7 +92,11 @@ export function lateLimit(limits: Partial<RunLimits>, agent: Agent): string | nu
   const when = never ? `never reports ${found.name}` : `reports ${found.name} only at the end`;
   const usable = FIGURES.filter((figure) => !late.includes(figure)).map(({ flag }) => flag);
   const outcome = never ? 'to run without the check' : 'to check it when the run has ended';
-  return `${found.flag} cannot stop a run of ${agent.id} in time: ${agent.title} ${when}; use ${usable.join(', ')} or --timeout, or add --best-effort-limits ${outcome}`;
+  const others = usable.length === 0 ? '--timeout' : `${usable.join(', ')} or --timeout`;
+  return [
+    `${found.flag} cannot stop a run of ${agent.id} in time: ${agent.title} ${when}.`,
+    `Use ${others}, or add --best-effort-limits ${outcome}.`,
+  ].join('\n');
 }
 
 export type LoopGuard = ReturnType<typeof createLoopGuard>;

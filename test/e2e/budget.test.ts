@@ -124,7 +124,7 @@ test('a limit that the agent reports too late is refused before anything starts'
   const refused = await tacho(['run', ...late, '--output', 'json', 'go']);
   expect([refused.code, refused.stdout, existsSync(place.state)]).toEqual([2, '', false]);
   expect(refused.stderr).toBe(
-    'error: --max-cost cannot stop a run of claude in time: Claude Code reports its cost only at the end; use --max-tool-calls, --max-steps or --timeout, or add --best-effort-limits to check it when the run has ended\n',
+    'error: --max-cost cannot stop a run of claude in time: Claude Code reports its cost only at the end.\nUse --max-tool-calls, --max-steps or --timeout, or add --best-effort-limits to check it when the run has ended.\n',
   );
   writeFileSync(
     join(place.work, 'eval.yaml'),

@@ -307,3 +307,22 @@ test('a program of a target that is missing, or cannot be executed, is named', a
   expect([plain.code, plain.records.length]).toEqual([70, 1]);
   expect(finished(plain).error).toContain('plain.txt is not executable');
 });
+
+test('a program of --command that does not exist is not taken for a missing agent', async () => {
+  const command = (program: string) =>
+    tacho(['run', '--agent', 'claude', '--command', program, 'go']);
+  const [named, placed] = [await command('no-such-program'), await command('./no-such')];
+  expect([named.code, named.stderr, placed.code, placed.stderr]).toEqual([
+    127,
+    'error: the command "no-such-program" is not on the PATH\n',
+    127,
+    `error: the command "${join(place.work, 'no-such')}" does not exist\n`,
+  ]);
+  const file = join(place.work, 'file');
+  writeFileSync(file, '');
+  const wrong = await tacho(['run', '--agent', 'demo', '--cwd', file, 'go']);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    70,
+    `error: cannot work in ${file}: it is not a folder\n`,
+  ]);
+});
