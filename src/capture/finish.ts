@@ -69,7 +69,7 @@ function decide(state: RunState, ending: Ending): Verdict {
 function timeoutText({ started }: RunState): string {
   const timeout_ms = started?.data.config?.timeout_ms ?? null;
   return timeout_ms === null
-    ? 'the time limit was reached'
+    ? 'the run reached its time limit'
     : `the run took longer than --timeout ${timeout_ms / 1000}`;
 }
 

@@ -45,10 +45,10 @@ export class TachoError extends Error {
   }
 }
 
-/** Of messages about a state folder that cannot be used. */
+/** The hint in messages about a state folder that cannot be used. */
 export const ELSEWHERE = 'choose another folder with --state-dir or TACHO_HOME';
 
-/** The same added to another message about it. */
+/** The same hint, to be appended to another message. */
 export const orElsewhere = (message: string): string =>
   message.endsWith(ELSEWHERE) ? message : `${message}, or ${ELSEWHERE}`;
 
@@ -62,7 +62,10 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   },
   EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
   EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },
-  ENOTDIR: { code: 'state_unusable', say: 'a part of the path is a file, not a folder' },
+  ENOTDIR: {
+    code: 'state_unusable',
+    say: 'a part of the path is a file, not a folder: correct the path',
+  },
   EEXIST: { code: 'state_unusable', say: 'a file with this name already exists' },
   EISDIR: { code: 'not_a_file', say: 'it is a folder, not a file' },
   ELOOP: { code: 'state_unusable', say: 'it is a symbolic link, which is not followed' },
@@ -86,7 +89,7 @@ const OUTPUT_ERRORS: Record<string, string> = {
   EROFS: 'the file system is read-only: choose another path',
 };
 
-/** The same for an output file that the user asked for. `name`: its path, after its flag if there is one. */
+/** The same for an output file that the user requested. `name`: its path, after its flag if there is one. */
 export function unwritable(cause: unknown, name: string, stage: string): TachoError {
   const known = own(OUTPUT_ERRORS, errnoOf(cause));
   const message = known ? `${name}: ${known}` : fileError(cause, name, stage).message;
