@@ -34,7 +34,7 @@ export function limitFlags(command: Command): Command {
     .option('--loop-guard <n>', 'stop the run at the nth call with the same input', countFrom(2))
     .option(
       '--best-effort-limits',
-      'accept a limit that the agent reports too late: check it when the run has ended',
+      'accept limits on figures that the agent reports too late; check them when the run has ended',
     )
     .option(
       '--retries <n>',

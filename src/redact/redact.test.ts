@@ -471,14 +471,14 @@ describe('cost', () => {
         'a\\01': 'has an octal number',
         '[\\w-z]a': 'has a range from or to a class',
         'a{x': 'has a { that is no count',
-        'a**': 'is no regular expression',
+        'a**': 'is not a valid regular expression: Nothing to repeat',
         '(a*)*b': 'repeats something that may be empty',
         '.{0,1000}z': 'is too large',
         'a{1,99999999999999999999}b': 'is too large',
         '(?:(?:a{20}){20}){20}': 'is too large',
         '.{0,200}z': 'takes too many steps',
         'a*': 'matches nothing at all',
-        '(': 'is no regular expression',
+        '(': 'is not a valid regular expression: Unterminated group',
         [`a${'b'.repeat(600)}`]: 'is longer than 512 characters',
       };
       for (const [pattern, why] of Object.entries(refused)) {

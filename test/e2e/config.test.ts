@@ -238,9 +238,17 @@ test('a prompt of 5 MB reaches the agent byte for byte', async () => {
 
 test('an empty prompt is refused', async () => {
   toy();
-  for (const input of ['', ' \n']) {
-    const { code, stderr } = await tacho(['run', '--target', 'toy'], { input });
-    expect([code, stderr]).toEqual([2, 'error: the prompt on stdin is empty\n']);
+  const none = 'no prompt: give it as an argument, or pipe it in';
+  const mistakes: [words: string[], input: string, why: string][] = [
+    [[], '', none],
+    [[], ' \n', none],
+    [['-'], '', 'the prompt on stdin is empty'],
+    // An empty variable of a job.
+    [[''], 'not read', 'the prompt is empty'],
+  ];
+  for (const [words, input, why] of mistakes) {
+    const { code, stderr } = await tacho(['run', '--target', 'toy', ...words], { input });
+    expect([code, stderr]).toEqual([2, `error: ${why}\n`]);
   }
 });
 
@@ -294,4 +302,23 @@ test('a missing or non-executable program of a target is named', async () => {
   const plain = await tacho(['run', '--target', 'b', '--output', 'json', 'x']);
   expect([plain.code, plain.records.length]).toEqual([70, 1]);
   expect(finished(plain).error).toContain('plain.txt is not executable');
+});
+
+test('a program of --command that does not exist is not taken for a missing agent', async () => {
+  const command = (program: string) =>
+    tacho(['run', '--agent', 'claude', '--command', program, 'go']);
+  const [named, placed] = [await command('no-such-program'), await command('./no-such')];
+  expect([named.code, named.stderr, placed.code, placed.stderr]).toEqual([
+    127,
+    'error: the command "no-such-program" is not on the PATH\n',
+    127,
+    `error: the command "${join(place.work, 'no-such')}" does not exist\n`,
+  ]);
+  const file = join(place.work, 'file');
+  writeFileSync(file, '');
+  const wrong = await tacho(['run', '--agent', 'demo', '--cwd', file, 'go']);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    70,
+    `error: cannot work in ${file}: it is not a folder\n`,
+  ]);
 });
