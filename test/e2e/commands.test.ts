@@ -57,7 +57,7 @@ test('convert reports a missing file, a folder, an unknown agent, no agent and a
   const wrong: [string[], number, RegExp][] = [
     [['--agent', 'claude', '/nowhere'], 1, /^error: \/nowhere: no such file/],
     [['--agent', 'claude', place.work], 70, /it is a folder, not a file/],
-    [['--agent', 'nobody', recording], 2, /unknown agent "nobody": known are/],
+    [['--agent', 'nobody', recording], 2, /unknown agent "nobody"; use one of/],
     [[recording], 2, /required option '--agent <id>' not specified/],
     [['--agent', 'claude', '--to', 'xml', recording], 2, /Allowed choices are/],
     [['--agent', 'claude', '--from', 'pipe', recording], 2, /Allowed choices are stdout, session/],
@@ -183,7 +183,7 @@ test('runs show prints the outcome as text, and in full as JSON', async () => {
   const { stdout } = await tacho(['runs', 'show', 'last']);
   expect(stdout).toContain(`run       ${run.records[0].run_id}\n`);
   expect(stdout).toContain('work      7 steps - 10 calls, 1 failed\n');
-  expect(stdout).toContain('Done. `tacho-demo/greet.sh` greets everybody');
+  expect(stdout).toContain('Done. `tacho-demo/greet.sh` greets people');
   const outcome = await json('runs', 'show', 'last', '--json');
   expect(checkOutcome(outcome)).toBe(true);
   expect(outcome).toMatchObject({ success: true, message: finished(run).final_output });

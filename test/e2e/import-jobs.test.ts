@@ -76,12 +76,12 @@ verifies(
     const text = await place.tacho(['import', '--all', '--jobs', '2', '--state-dir', place.state]);
     const words = [
       ...(text.stdout.split('all  ').at(-1) ?? '').matchAll(
-        /(\d+) (new|copies of other sessions)/g,
+        /(\d+) (new|copied from other sessions)/g,
       ),
     ];
     const sum = (word: string) =>
       words.reduce((all, [, count, what]) => all + (what === word ? Number(count) : 0), 0);
-    expect([sum('new'), sum('copies of other sessions')]).toEqual([one.rows.length - 1, 1]);
+    expect([sum('new'), sum('copied from other sessions')]).toEqual([one.rows.length - 1, 1]);
   },
   120_000,
 );

@@ -295,7 +295,7 @@ test('an import prints one line per agent and how to read the runs, and each ses
   const [{ run_id }] = (await runs()) as [Row];
   const short = run_id.slice(2, 12);
   expect(first.stdout).toMatch(
-    /^claude {4}1 new\n\n2026-\d\d-\d\d \d\d:\d\d {2}.*\nRead it: tacho show (.*)\n$/,
+    /^claude {4}1 new\n\n2026-\d\d-\d\d \d\d:\d\d \S+ {2}.*\nRead it: tacho show (.*)\n$/,
   );
   expect(first.stdout).toContain(`tacho show ${short}\n`);
   expect((await place.tacho(['show', short])).code).toBe(0);
@@ -309,6 +309,29 @@ test('an import prints one line per agent and how to read the runs, and each ses
   expect(more.stdout).toContain(path);
   expect(more.stdout).toMatch(
     /\nclaude {4}1 grown\npi {8}1 new\nall {7}1 new, 1 grown\n\nList the runs: tacho runs list\n$/,
+  );
+});
+
+test('an import counts the projects of the new runs', async () => {
+  write(ID, twoTurns().first.replaceAll('/home/user/project', '/home/user/other'));
+  keep('pi', 'text');
+  const { stdout } = await place.tacho(['import', '--all']);
+  expect(stdout).toBe(
+    'claude    1 new\npi        1 new\nall       2 new\n\nThe new runs are from 2 projects. List the runs: tacho runs list\n',
+  );
+});
+
+test('a mistake in the arguments of an import says what to type', async () => {
+  const path = write(ID, twoTurns().first);
+  const said = async (...args: string[]) => (await place.tacho(['import', ...args])).stderr;
+  expect(await said(path)).toBe(
+    `error: name the agent that wrote the file: tacho import claude ${path}\n`,
+  );
+  expect(await said('--last', '--all')).toBe(
+    'error: give only one of --last, --all, --session ID and FILES\n',
+  );
+  expect(await said()).toBe(
+    'error: choose what to import: --last, --all, --session ID, or AGENT FILES\n',
   );
 });
 

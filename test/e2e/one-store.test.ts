@@ -80,6 +80,35 @@ verifies(
   },
 );
 
+verifies('WA-1', 'a project is chosen by its name or folder, also in gc', async () => {
+  const [one, two, other] = ['one', 'two', 'other/two'].map((name) => join(place.work, name));
+  for (const folder of [one, two, other]) mkdirSync(folder as string, { recursive: true });
+  for (const cwd of [one, two, other])
+    expect((await tacho(demo('fixed'), { cwd: cwd as string })).code).toBe(0);
+  const projects = async (...args: string[]) =>
+    (await listed(args, { cwd: '/' })).map(({ project }) => project);
+  expect(await projects('--project', 'one')).toEqual([one]);
+  expect(await projects('--project', `${two}/`)).toEqual([two]);
+  const unclear = await tacho(['runs', 'stats', '--project', 'two'], { cwd: '/' });
+  expect([unclear.code, unclear.stderr]).toEqual([
+    2,
+    `error: several projects are named "two"; give the path of one:\n  ${other}\n  ${two}\n`,
+  ]);
+  const unknown = await tacho(['runs', 'list', '--project', 'ohne'], { cwd: '/' });
+  expect([unknown.code, unknown.stderr]).toEqual([
+    2,
+    'error: unknown project "ohne" (did you mean one?); use one of one, two, the path of a folder\n',
+  ]);
+  const alone = await tacho(['runs', 'gc', '--here'], { cwd: one as string });
+  expect([alone.code, alone.stderr]).toEqual([
+    2,
+    'error: without a limit nothing is removed: add --max-age, --max-runs or --max-size\n',
+  ]);
+  const gone = await tacho(['runs', 'gc', '--here', '--max-runs', '0'], { cwd: two as string });
+  expect([gone.code, gone.stdout]).toEqual([0, expect.stringMatching(/^1 run, .* removed/)]);
+  expect(await projects()).toEqual([other, one]);
+});
+
 verifies(
   'WA-1',
   'a .tacho folder here or above is used instead; tacho init creates it',
