@@ -36,7 +36,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:2:5: tests[0] lacks the field id',
     ],
     [
-      'an id twice',
+      'a duplicate id',
       'assertions: [{type: is-json}]\ntests:\n  - id: a\n  - id: a',
       'evals/a.yaml:4:5: tests[1].id "a" is already used',
     ],
@@ -67,7 +67,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:9: tests[0].assertions[0].type is no known grader "skil-triger"; did you mean skill-trigger?',
     ],
     [
-      'a field that is missing',
+      'a missing field',
       asserting('type: skill-trigger'),
       'evals/a.yaml:4:9: tests[0].assertions[0] lacks the field skill',
     ],
@@ -77,7 +77,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:41: tests[0].assertions[0].should_trigger must be true or false',
     ],
     [
-      'a value that is not a text',
+      'a value that is not a string',
       asserting('{type: skill-trigger, skill: [x]}'),
       'evals/a.yaml:4:31: tests[0].assertions[0].skill must be a text',
     ],
@@ -102,7 +102,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:9: tests[0].assertions[0] has a pattern that cannot be read',
     ],
     [
-      'a limit below nothing',
+      'a negative limit',
       asserting('{type: cost, budget: -1}'),
       'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number from 0 on',
     ],
@@ -127,7 +127,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:40: tests[0].assertions[0].assertions[0] lacks the field value',
     ],
     [
-      'a composite of nothing',
+      'an empty composite',
       asserting('{type: composite, assertions: []}'),
       'evals/a.yaml:4:27: tests[0].assertions[0].assertions is empty: there is nothing to assert',
     ],
