@@ -470,7 +470,7 @@ describe('cost', () => {
         '\\p{L}x': 'has the escape \\p, which is not supported',
         'a\\01': 'has an octal number',
         '[\\w-z]a': 'has a range from or to a class',
-        'a{x': 'has a { that is no count',
+        'a{x': 'has a { that does not begin a count',
         'a**': 'is no regular expression',
         '(a*)*b': 'repeats something that may be empty',
         '.{0,1000}z': 'is too large',

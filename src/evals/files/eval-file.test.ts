@@ -27,9 +27,9 @@ describe('mistakes are reported with file, line, column and field', () => {
     ['no map', '- a', 'evals/a.yaml:1:1: must be a map'],
     ['nothing', '', 'evals/a.yaml:1:1: must be a map'],
     ['no tests', 'description: x', 'evals/a.yaml:1:1: lacks the field tests'],
-    ['tests that are none', 'tests: 3', 'evals/a.yaml:1:1: tests must be a list of tests'],
+    ['tests that are not a list', 'tests: 3', 'evals/a.yaml:1:1: tests must be a list of tests'],
     ['no test at all', 'tests: []', 'evals/a.yaml:1:1: tests is empty'],
-    ['a test that is none', 'tests:\n  - x', 'evals/a.yaml:2:5: tests[0] must be a map'],
+    ['a test that is not a map', 'tests:\n  - x', 'evals/a.yaml:2:5: tests[0] must be a map'],
     [
       'a test without an id',
       'tests:\n  - assertions: [{type: is-json}]',
