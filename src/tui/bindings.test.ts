@@ -42,7 +42,7 @@ describe.each(PLACES)('the view of a run: %s', (place) => {
       const footer = linesOf(shown).at(-1) ?? '';
       const names = runKeys(place, page).flatMap((binding) => keysText(binding).split(/ +/));
       const hints = footer.split(/ · | {2,}/).map((hint) => hint.trim().split(' ')[0] ?? '');
-      const known = [...names, 'following', 'end', 'line', ''];
+      const known = [...names, 'following', 'end', '1', ''];
       expect(hints.filter((hint) => !known.includes(hint))).toEqual([]);
       press(shown, '?');
       const help = bodyOf(shown).map((line) => line.slice(103));

@@ -64,13 +64,13 @@ type Hint = readonly [RunAction, string];
 const HINTS: readonly Hint[] = [
   ['open', 'open'],
   ['search', 'search'],
-  ['next_bad', 'next failure'],
 ];
 const PAGE_HINTS: readonly Hint[] = [
   ['close', 'back'],
   ['next_call', 'next call'],
   ['search', 'search'],
 ];
+const BAD: readonly Hint[] = [['next_bad', 'next failure']];
 const MATCHES: readonly Hint[] = [
   ['next_match', 'next match'],
   ['clear', 'clear'],
@@ -90,9 +90,10 @@ function hints({ view, place, state }: Frame): string[] {
   const wanted: Hint[] = [
     ...(view.page === null ? LEAVES[place] : []),
     ...(view.search.text === '' ? [] : MATCHES),
-    ...(view.page === null ? HINTS : PAGE_HINTS).filter(([action]) => bad || action !== 'next_bad'),
+    ...(view.page === null ? HINTS : PAGE_HINTS),
     ['help', 'keys'],
     ['cancel', 'cancel'],
+    ...(bad ? BAD : []),
   ];
   return wanted.flatMap((hint) => hintOf(keys, hint));
 }
@@ -101,12 +102,15 @@ function whereText(frame: Frame): string {
   const { view, state, place, size } = frame;
   if (view.search.missed) return 'no match';
   const room = pageRoom(size);
-  const upTo = (top: number, lines: number) => `line ${Math.min(lines, top + room)} of ${lines}`;
+  const part = (top: number, lines: number) =>
+    lines <= room
+      ? plural(lines, 'line')
+      : `lines ${top + 1}-${Math.min(lines, top + room)} of ${lines}`;
   if (view.help !== null) {
     const { length } = helpLines(runKeys(place, view.page !== null), divide(size).page);
-    return length > room ? upTo(view.help, length) : '';
+    return length > room ? part(view.help, length) : '';
   }
-  if (view.page !== null) return upTo(view.page.top, pageLines(frame, view.page).length);
+  if (view.page !== null) return part(view.page.top, pageLines(frame, view.page).length);
   if (view.cursor === 'end') return place === 'live' ? 'following' : 'end';
   const last = lastId(state);
   return `row ${Math.min(Math.max(view.cursor.row, state.firstId), last) + 1} of ${last + 1}`;

@@ -63,7 +63,7 @@ describe('the view of a run', () => {
       '',
       '',
       ' ⠼ Task 2s',
-      ` q leave · Enter open · / search · e next failure · ? keys · Ctrl-C cancel${' '.repeat(16)}following`,
+      ` q leave · Enter open · / search · ? keys · Ctrl-C cancel · e next failure${' '.repeat(16)}following`,
     ]);
   });
 
