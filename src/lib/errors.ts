@@ -45,10 +45,10 @@ export class TachoError extends Error {
   }
 }
 
-/** Of messages about a state folder that cannot be used. */
+/** The hint in messages about a state folder that cannot be used. */
 export const ELSEWHERE = 'choose another folder with --state-dir or TACHO_HOME';
 
-/** The same added to another message about it. */
+/** The same hint, to be appended to another message. */
 export const orElsewhere = (message: string): string =>
   message.endsWith(ELSEWHERE) ? message : `${message}, or ${ELSEWHERE}`;
 
@@ -62,14 +62,14 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   },
   EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
   EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },
-  ENOTDIR: { code: 'state_unusable', say: 'a part of the path is a file, not a folder' },
+  ENOTDIR: { code: 'state_unusable', say: 'a part of the path is a file, not a folder: correct the path' },
   EEXIST: { code: 'state_unusable', say: 'a file with this name already exists' },
   EISDIR: { code: 'not_a_file', say: 'it is a folder, not a file' },
   ELOOP: { code: 'state_unusable', say: 'it is a symbolic link, which is not followed' },
   ENOENT: { code: 'not_found', say: 'no such file or folder' },
 };
 
-/** The same for an output file that the user asked for. */
+/** The same for an output file that the user requested. */
 export function unwritable(cause: unknown, path: string, stage: string): TachoError {
   return new TachoError('output_unwritable', fileError(cause, path, stage).message, {
     stage,
