@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { startServe } from '../serve-process.ts';
 import { demo, usePlace } from './cli.ts';
 import { can } from './needs.ts';
@@ -83,24 +83,20 @@ verifies(
   },
 );
 
-verifies(
-  'LP-9',
-  'show explains that an emitted session is not a run, and how to read it',
-  async () => {
-    await startServe(place.state);
-    const input = '{"type":"session_start","data":{"agent":"mine"}}\n';
-    const sent = await place.tacho(['emit', '--session', 'build-7'], { input });
-    expect(sent).toMatchObject({ code: 0 });
-    expect(await place.tacho(['show', 'build-7'])).toMatchObject({
-      code: 1,
-      stderr:
-        'error: "build-7" is not a run but a session that tacho serve collected: tacho tail --no-follow --session build-7 shows it\n',
-    });
-    expect((await tail('--no-follow', '--session', 'build-7')).stdout).toContain(
-      ' build-7    mine\n',
-    );
-  },
-);
+test('show explains that an emitted session is not a run, and how to read it', async () => {
+  await startServe(place.state);
+  const input = '{"type":"session_start","data":{"agent":"mine"}}\n';
+  const sent = await place.tacho(['emit', '--session', 'build-7'], { input });
+  expect(sent).toMatchObject({ code: 0 });
+  expect(await place.tacho(['show', 'build-7'])).toMatchObject({
+    code: 1,
+    stderr:
+      'error: "build-7" is not a run but a session that tacho serve collected: tacho tail --no-follow --session build-7 shows it\n',
+  });
+  expect((await tail('--no-follow', '--session', 'build-7')).stdout).toContain(
+    ' build-7    mine\n',
+  );
+});
 
 if (can('openssl', 'tests of TLS')) {
   const at = (name: string) => join(place.folder, name);
