@@ -77,6 +77,9 @@ verifies(
     const { run_id } = run.records[0] as { run_id: string };
     const session = run_id.slice(2, 12);
     expect((await tail('--no-follow', '--session', session)).stdout).toContain(` ${session} `);
+    const responses = await tail('--no-follow', '--type', 'tool_call_response');
+    expect(responses.stdout).toMatch(/ (ok|FAIL) +(Bash|Write|Read|Edit) /);
+    expect(responses.stdout).not.toContain(' > ');
     const judged = await place.tacho(['validate', '--session', session]);
     expect(judged).toMatchObject({ code: 0, stderr: '' });
     expect(judged.stdout).toContain(', 1 session: passed');

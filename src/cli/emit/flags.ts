@@ -18,7 +18,7 @@ types:
 ${TYPES}
 Secrets are redacted before a message is stored or sent: keys of known formats,
 values of environment variables that look like secrets, and the patterns of
-tacho.yaml and --redact. Ctrl-C ends the input; a second Ctrl-C stops immediately.
+tacho.yaml and --redact. Ctrl-C ends the input, a second Ctrl-C the program.
 
 Exit codes: 0 everything is stored · 1 bad lines, or the collector refused
   2 usage · 75 not delivered yet: the rest is in the outbox and is sent later
