@@ -37,7 +37,8 @@ function shortcoming(report: Report, strict: boolean): string | null {
   const open = report.rules.filter(
     ({ verdict, unjudged }) => verdict === 'not judged' || unjudged.length > 0,
   );
-  if (open.length > 0) return `--strict: ${open.length} rules were not judged, or only in part`;
+  if (open.length > 0)
+    return `--strict: ${open.length} rules were not judged, or only in part; the report says why`;
   return report.over_limits.length > 0 ? '--strict: not everything could be judged' : null;
 }
 
@@ -137,15 +138,17 @@ const isStored = ({ stored, session }: ValidateFlags) => stored === true || sess
 function checkFlags(files: readonly string[], flags: ValidateFlags): void {
   const stored = isStored(flags);
   const given = files.length > 0;
-  if (flags.board && (stored || given)) throw usage('--board cannot be combined with others');
-  if (stored && given) throw usage('give FILES, or --stored (with --session), not both');
+  if (flags.board && (stored || given))
+    throw usage('--board cannot be combined with FILES, --stored or --session');
+  if (stored && given) throw usage('use either FILES, or --stored or --session');
   if (flags.against !== undefined && (flags.format ?? 'live') !== 'live')
-    throw usage('--against is for the live format');
+    throw usage('--against works only with the live format');
   if (flags.against !== undefined && (stored || flags.board || files.length > 1))
     throw usage('--against needs one FILE to compare');
   if (flags.against === '-' && (!given || files[0] === '-'))
     throw usage('only one of the two streams can be standard input');
-  if ((stored || flags.board) && flags.format !== undefined) throw usage('--format is for FILES');
+  if ((stored || flags.board) && flags.format !== undefined)
+    throw usage('--format works only with FILES');
 }
 
 function writeJunit(path: string, judged: Parameters<typeof junitOf>[0]): void {
