@@ -290,8 +290,10 @@ verifies('ST-10', 'verify finds a flipped bit and a deleted line in the journal'
 test('agents: all of them, one with its capabilities, as JSON, and a word for one that is unknown', async () => {
   const all = await tacho(['agents']);
   expect(all.code).toBe(0);
-  expect(all.stdout).toMatch(/^claude +Claude Code: /m);
-  expect(all.stdout).toMatch(/^demo +.*built in, version 1\.0\.0$/m);
+  expect(all.stdout).toMatch(
+    /^AGENT +NAME +VERSION, OR HOW TO INSTALL IT\nclaude +Claude Code +\S/,
+  );
+  expect(all.stdout).toMatch(/^demo +Demo \(built in\) +built in: nothing to install$/m);
   const one = await tacho(['agents', 'claude']);
   expect(one.stdout).toMatch(/call starts +never/);
   const rows = await json('agents', '--json');

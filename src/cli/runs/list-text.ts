@@ -82,7 +82,13 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
       useful: (rows) => rows.some((row) => row.denied_calls),
     },
     { head: 'TOOK', cell: ({ row }) => took(row), figure: true, rank: 3 },
-    { head: 'COST', cell: ({ row }) => known(row.cost, costText), figure: true, rank: 7 },
+    {
+      head: 'COST',
+      cell: ({ row }) => known(row.cost, costText),
+      figure: true,
+      rank: 7,
+      useful: (rows) => long || rows.some((row) => row.cost !== null),
+    },
     {
       head: 'MODEL',
       cell: ({ row }) => known(row.model, String),
