@@ -27,7 +27,7 @@ export interface RunHead {
   completeness: Completeness;
   steps: number;
   calls: number;
-  /** Null when unknown, because not all calls are listed. */
+  /** Null if unknown, because not all calls are listed. */
   failed: number | null;
   denied: number | null;
   usage: Usage;

@@ -1,4 +1,4 @@
-/** Chooses runs to remove: policies over the list of runs. Pure. */
+/** Chooses runs to remove, by applying policies to the list of runs. Pure. */
 import type { WeighedRun } from '../index/runs-table.ts';
 
 /** All conditions of a policy apply to the runs it covers. A run is removed if any policy selects it. */
@@ -9,7 +9,7 @@ export interface RetentionPolicy {
   /** `ok`, `failed` or an exit reason. */
   status: string | null;
   labels: Readonly<Record<string, string>>;
-  /** The limit above which a run is removed. Null: no such limit. */
+  /** The limit above which a run is removed. Null: no limit. */
   age_ms_max: number | null;
   runs_max: number | null;
   bytes_max: number | null;
@@ -23,14 +23,14 @@ export interface RetentionPolicy {
 export interface Leaving {
   run: Pick<WeighedRun, 'run_id' | 'agent' | 'exit_reason'>;
   bytes: number;
-  /** The policy's name, and the limit that applied. */
+  /** The name of the policy, and the limit that applied. */
   why: string;
   archive: boolean;
 }
 
 /**
- * `runs`: newest first; requested once per policy and read row by row, so that only the selected runs are in memory.
- * A run selected by several policies is archived if one of them says so.
+ * `runs`: newest first; requested once per policy and read row by row, so that only the selected runs are in memory. A run
+ * selected by several policies is archived if one of them says so.
  */
 export function planRemoval(
   runs: () => Iterable<WeighedRun>,
