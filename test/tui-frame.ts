@@ -1,9 +1,10 @@
 /** The view of a run without a terminal: its state, keys and lines. */
 import type { Event } from '../src/model/event.ts';
 import { editDiff } from '../src/projections/human-parts.ts';
+import { createTuiState, takeEvent } from '../src/tui/fold.ts';
 import { type Frame, layout } from '../src/tui/layout.ts';
 import { newRunView, pressKey, type Wish } from '../src/tui/run-view.ts';
-import { createTuiState, type TuiState, takeEvent } from '../src/tui/state.ts';
+import type { TuiState } from '../src/tui/state.ts';
 import type { TuiStyle } from '../src/tui/style.ts';
 
 const plain = (text: string) => text;
@@ -44,7 +45,7 @@ export const linesOf = (frame: Frame): string[] =>
 /** Without header and footer. */
 export const bodyOf = (frame: Frame): string[] => linesOf(frame).slice(2, -2);
 
-/** Returns the request of the last key. */
+/** Returns the request made by the last key. */
 export function press(frame: Frame, ...keys: string[]): Wish {
   let wish: Wish = null;
   for (const key of keys) wish = pressKey(frame, key);

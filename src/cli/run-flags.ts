@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { countFrom, INSECURE_HELP, numberLike } from './arguments.ts';
 
-export const seconds = numberLike('a number of seconds over 0', (value) => value > 0);
-const dollars = numberLike('an amount in US dollars over 0', (value) => value > 0);
+export const seconds = numberLike('a number of seconds greater than 0', (value) => value > 0);
+const dollars = numberLike('an amount in US dollars greater than 0', (value) => value > 0);
 
 export function liveFlags(command: Command): Command {
   return command

@@ -62,7 +62,10 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   },
   EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
   EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },
-  ENOTDIR: { code: 'state_unusable', say: 'a part of the path is a file, not a folder' },
+  ENOTDIR: {
+    code: 'state_unusable',
+    say: 'a part of the path is a file, not a folder: correct the path',
+  },
   EEXIST: { code: 'state_unusable', say: 'a file with this name already exists' },
   EISDIR: { code: 'not_a_file', say: 'it is a folder, not a file' },
   ELOOP: { code: 'state_unusable', say: 'it is a symbolic link, which is not followed' },

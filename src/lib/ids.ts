@@ -75,6 +75,10 @@ export function shortRunIds(run_ids: readonly string[]): string[] {
   return run_ids.map((run_id) => shortRunId(run_id, lengths.get(run_id)));
 }
 
+/** How live commands show a session: the session of a run by its short run id, any other by its whole id. */
+export const sessionName = (session_id: string): string =>
+  isRunId(session_id) ? shortRunId(session_id) : session_id;
+
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }

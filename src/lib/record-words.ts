@@ -65,15 +65,15 @@ export function recordText({ grade, gaps }: Completeness): string {
 const RESULTS: Record<ExitReason, string> = {
   ok: 'ok',
   agent_error: 'the agent failed',
-  incomplete: 'the agent stopped before its end',
+  incomplete: 'the agent ended without a result',
   provider_error: 'the model provider failed',
   denied: 'a permission was denied',
   approval_required: 'an approval was required',
-  max_steps: 'the step limit of the agent was reached',
-  budget_exceeded: 'a limit of the run was exceeded',
+  max_steps: 'the agent reached its step limit',
+  budget_exceeded: 'the run exceeded one of its limits',
   pre_run_error: 'the run did not start',
   capture_error: 'tacho could not record the run',
-  timeout: 'the time limit ran out',
+  timeout: 'the run reached its time limit',
   cancelled: 'the run was cancelled',
 };
 
@@ -81,7 +81,7 @@ const EVIDENCE: Record<TerminalEvidence, string> = {
   native_result: "from the agent's end record",
   inferred: "inferred from the agent's output",
   process_exit: "from the exit of the agent's process",
-  none: 'without evidence of the end',
+  none: 'the record has no end',
 };
 
 /** `agent_error: the agent failed`. */

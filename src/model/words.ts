@@ -6,6 +6,8 @@ export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
 
 /** Labels that record the origin of a run: the session file it was imported from, or the eval test that started it. */
 export const IMPORTED_FILE_LABEL = 'imported';
+/** The label with the digest of the imported files. */
+export const IMPORTED_SHA256_LABEL = 'imported_sha256';
 export const EVAL_TEST_LABEL = 'eval_test';
 
 /** Maximum bytes of a string in a run-event's data (RE-10). */

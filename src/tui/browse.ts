@@ -2,12 +2,13 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import type { ReadStream } from 'node:tty';
 import type { Event } from '../model/event.ts';
+import { createTuiState, takeEvent } from './fold.ts';
 import { openKeyboard } from './keyboard.ts';
 import { layout } from './layout.ts';
 import { newRunView, pressKey } from './run-view.ts';
 import { type ListedRun, RunsView, type RunTable } from './runs-view.ts';
 import { openScreen, type ScreenStream } from './screen.ts';
-import { addNote, createTuiState, type TuiOptions, takeEvent } from './state.ts';
+import { addNote, type TuiOptions } from './state.ts';
 import { styleOf, type TuiLook } from './tui.ts';
 
 export interface BrowseInput<T extends ListedRun> extends TuiLook, Pick<TuiOptions, 'diffOf'> {

@@ -1,8 +1,9 @@
 /** The details of a row: everything that the view keeps of it, as lines. */
 import { takeColumns, wrapLines } from '../lib/terminal-text.ts';
 import { TUI_LIMITS } from './limits.ts';
+import type { Row } from './row.ts';
 import { callMark, callNotes, diffTone, type RowStyle } from './rows.ts';
-import type { Row, TuiState } from './state.ts';
+import type { TuiState } from './state.ts';
 import { cut, marked, painted, separatorOf, type Tone } from './style.ts';
 
 /** An escaped line that fits, and its colour. */

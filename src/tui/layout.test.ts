@@ -5,8 +5,8 @@ import { keptBytes, longText } from '../../test/kept-bytes.ts';
 import { bodyOf, frameOf, linesOf, newState, PLAIN, press } from '../../test/tui-frame.ts';
 import { columns } from '../lib/terminal-text.ts';
 import type { Event } from '../model/event.ts';
+import { takeEvent } from './fold.ts';
 import { layout } from './layout.ts';
-import { takeEvent } from './state.ts';
 
 const numbered = (make: MakeEvent, count: number): Event[] => [
   make('message_finished', {

@@ -7,6 +7,7 @@ import { callsText, costText, countText, durationText, plural } from '../lib/fig
 import { columns } from '../lib/terminal-text.ts';
 import { tokensUsed } from '../model/run-fold.ts';
 import { pageText, titleOf } from './detail.ts';
+import type { Row } from './row.ts';
 import { elapsedText, type RowStyle, rowLines, shapeOf } from './rows.ts';
 import {
   cursorOf,
@@ -17,7 +18,7 @@ import {
   type RunScreen,
   rowCols,
 } from './run-view.ts';
-import { lastId, type Row, rowAt, type TuiState } from './state.ts';
+import { lastId, rowAt, type TuiState } from './state.ts';
 import {
   cut,
   ends,

@@ -2,9 +2,10 @@
 import { detailLines } from './detail.ts';
 import { keyLines, RUN_KEYS } from './help.ts';
 import { linesOf, type Move, moveOf } from './keys.ts';
+import type { Row } from './row.ts';
 import { isFound, shapeOf } from './rows.ts';
 import { around, type Search, typeSearch } from './search.ts';
-import { lastId, type Row, rowAt, type TuiState } from './state.ts';
+import { lastId, rowAt, type TuiState } from './state.ts';
 import { type Size, searchOf } from './style.ts';
 import { endOf, moved, type Spot, windowOf } from './window.ts';
 

@@ -12,7 +12,7 @@ const COUNTED =
 
 /** Words after which "a" is an article. */
 const NOT_COUNTED =
-  'a|and|after|as|at|before|behind|beside|between|but|by|for|from|if|in|inside|into|is|of|on|one|or|over|per|than|that|to|under|until|when|where|whether|which|while|with|within|without|\\w+(?:s|ed|ing)';
+  'a|about|and|after|as|at|be|before|behind|beside|between|but|by|for|from|if|in|inside|into|is|like|not|of|on|one|or|over|per|than|that|to|under|until|when|where|whether|which|while|with|within|without|\\w+(?:s|ed|ing)';
 
 const WORDINGS: readonly Wording[] = [
   { pattern: /\b(?:tells?|telling|told)\b/i, instead: 'report, say, show, print' },
@@ -24,7 +24,7 @@ const WORDINGS: readonly Wording[] = [
   { pattern: /\bwho(?:se|ever)\b/i, instead: 'name the subject' },
   { pattern: /\bis said\b/i, instead: 'is reported' },
   {
-    pattern: /\b(?:for want of|of before|dearer|anew|wondered about)\b/i,
+    pattern: /\b(?:for want of|of before(?!\.)|dearer|anew|wondered about)\b/i,
     instead: 'use the usual word',
   },
   { pattern: /\bholds? to\b/i, instead: 'match, follow' },

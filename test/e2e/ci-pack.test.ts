@@ -12,7 +12,7 @@ const inActions = () => ({
   GITHUB_STEP_SUMMARY: join(place.folder, 'summary.md'),
 });
 
-test('in GitHub Actions a run leaves annotations and a summary, and stdout keeps the contract', async () => {
+test('in GitHub Actions a run writes annotations and a summary, and stdout keeps the contract', async () => {
   const env = inActions();
   writeFileSync(env.GITHUB_STEP_SUMMARY, 'before\n');
   const { code, stderr } = await tacho(demo('default'), { env });
@@ -30,7 +30,7 @@ test('in GitHub Actions a run leaves annotations and a summary, and stdout keeps
   expect(summary).toContain('10 calls, 1 failed:');
 });
 
-test('a failed run is an error there, and foreign text cannot speak for us', async () => {
+test('a failed run is an error annotation, and foreign text cannot add commands', async () => {
   const env = inActions();
   writeFileSync(
     join(place.work, 'evil.yaml'),
@@ -51,7 +51,7 @@ test('a failed run is an error there, and foreign text cannot speak for us', asy
   expect(summary).not.toContain('@you');
 });
 
-test("people's output cannot give commands there", async () => {
+test('human output cannot contain commands for GitHub Actions', async () => {
   writeFileSync(join(place.work, 'evil.yaml'), 'about: evil\nsteps:\n  - say: "::error::mine"\n');
   const args = ['run', ...CHAOS, 'go', '--', ...played('./evil.yaml')];
   const { stdout } = await tacho(args, { env: inActions() });
@@ -60,14 +60,14 @@ test("people's output cannot give commands there", async () => {
   expect((await tacho(args)).stdout).toContain('::error::mine\n');
 });
 
-test('--no-github is quiet there, --github speaks elsewhere', async () => {
+test('--no-github turns annotations off there, --github turns them on elsewhere', async () => {
   const env = inActions();
   expect((await tacho(demo('default', '--no-github'), { env })).stderr).toBe('');
   expect(existsSync(env.GITHUB_STEP_SUMMARY)).toBe(false);
   expect((await tacho(demo('default', '--github'))).stderr).toContain('::warning ');
 });
 
-test('--junit writes one case, failed where the run failed', async () => {
+test('--junit writes one test case, which fails when the run failed', async () => {
   const path = join(place.folder, 'run.xml');
   expect((await tacho(demo('default', '--junit', path))).code).toBe(0);
   const good = readFileSync(path, 'utf8');
@@ -89,14 +89,14 @@ test('a report that cannot be written is an error, and the run is still recorded
   expect(records.at(-1)?.data.ok).toBe(true);
 });
 
-test('--fail-on: a run that ended well fails with 1, and stderr names the calls and why', async () => {
+test('--fail-on fails a successful run with exit code 1, and stderr names the calls and the reason', async () => {
   const env = inActions();
   const [json, junit] = [join(place.folder, 'run.jsonl'), join(place.folder, 'run.xml')];
   const files = ['--json-file', json, '--junit', junit];
   const run = ['run', ...CHAOS, ...files, 'please', '--', ...played('denied')];
   const passed = await tacho(['run', '--fail-on', 'failed-call', ...run.slice(1)]);
   expect(passed.code).toBe(0);
-  // Outside a git work tree, changes by commands are not seen.
+  // Outside a git work tree, files changed by commands are not detected.
   const { stdout: outcome } = await tacho(['runs', 'show', 'last', '--json']);
   expect(JSON.parse(outcome).warnings).toContain(
     'there is no git work tree: files that commands changed are not listed',
@@ -114,14 +114,14 @@ test('--fail-on: a run that ended well fails with 1, and stderr names the calls 
   ]);
   expect(readFileSync(junit, 'utf8')).toContain('failures="1"');
   expect(readFileSync(junit, 'utf8')).toContain('Bash: rm -rf everything: denied');
-  // People's text on stdout, the records of --output json in the file: the record itself says ok.
+  // Human text on stdout, the records of --output json in the file: the record itself says ok.
   expect(stdout).toContain('I was not allowed to tidy up.');
   const replayed = await tacho(['replay', 'last', '--output', 'json']);
   expect(readFileSync(json, 'utf8')).toBe(replayed.stdout);
   expect(replayed.records.at(-1)?.data).toMatchObject({ ok: true, exit_reason: 'ok' });
 });
 
-test('--json-file has the one record of a run that did not start; a wrong --fail-on is a usage error', async () => {
+test('--json-file has the only record of a run that did not start; a wrong --fail-on is a usage error', async () => {
   const json = join(place.folder, 'run.jsonl');
   const files = ['--json-file', json];
   const missing = await tacho(['run', '--agent', 'claude', '--fail-on', 'denied', ...files, 'go'], {
@@ -135,7 +135,7 @@ test('--json-file has the one record of a run that did not start; a wrong --fail
   const wrong = await tacho(['run', '--agent', 'demo', '--fail-on', 'failed-cal', 'go']);
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    'error: --fail-on: "failed-cal" is no known condition; did you mean failed-call?\n',
+    'error: --fail-on: unknown condition "failed-cal"; did you mean failed-call?\n',
   ]);
   const full = await tacho(demo('fixed', '--json-file', '/dev/full'));
   expect([full.code, full.stderr]).toEqual([70, expect.stringContaining('/dev/full')]);

@@ -7,7 +7,7 @@ import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { type ErrorCode, TachoError } from '../../lib/errors.ts';
 import { newRunId, type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
-import { notKnown } from '../../lib/schema/read.ts';
+import { unknownWord } from '../../lib/schema/read.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan, LaunchSetting } from '../../model/agent.ts';
 import type { RunConfig, RunLimits } from '../../model/parts.ts';
@@ -122,7 +122,7 @@ export function takesInput(agent: Agent, { accept_input }: RunConfig): boolean {
 function checkTimeout(timeout_ms: number | null): void {
   if (timeout_ms === null || (timeout_ms > 0 && timeout_ms <= APP_LIMITS.timeout_ms_max)) return;
   const most = Math.floor(APP_LIMITS.timeout_ms_max / 1000);
-  throw usage(`a timeout must be over 0 and at most ${most} seconds`);
+  throw usage(`a timeout must be greater than 0 and at most ${most} seconds`);
 }
 
 /** Throws if a limit could not stop the agent in time, unless that is explicitly accepted. */
@@ -141,15 +141,14 @@ const RETRY_WAIT_MS = 2_000;
 
 function retryOf({ retries: times = 0, retryWaitMs: wait_ms = RETRY_WAIT_MS }: RunOptions) {
   if (!Number.isSafeInteger(times) || times < 0)
-    throw usage('retries must be a whole number from 0 on');
+    throw usage('retries must be a whole number of at least 0');
   if (!(wait_ms >= 0)) throw usage('the wait before a retry must be 0 milliseconds or more');
   return { times, wait_ms };
 }
 
 function failOnOf({ failOn = [] }: RunOptions): readonly FailOn[] {
   const wrong = failOn.find((word) => !isFailOn(word));
-  if (wrong !== undefined)
-    throw usage(`--fail-on: ${JSON.stringify(wrong)} ${notKnown('condition', wrong, FAIL_ON)}`);
+  if (wrong !== undefined) throw usage(`--fail-on: ${unknownWord('condition', wrong, FAIL_ON)}`);
   return failOn;
 }
 
@@ -161,7 +160,7 @@ function notesOf(agent: Agent, start: Omit<LaunchSetting, 'uid'>): string[] {
 /** Contract: starts nothing, and throws a TachoError for every mistake that can be found before the run. */
 export async function prepareRun(options: AgentRunOptions, run_id?: string): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
-  if (typeof options.prompt !== 'string') throw usage('the prompt must be a text');
+  if (typeof options.prompt !== 'string') throw usage('the prompt must be a string');
   if (utf8Bytes(options.prompt) > AGENT_LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${AGENT_LIMITS.prompt_bytes_max} bytes`);
   checkTimeout(options.timeoutMs ?? null);

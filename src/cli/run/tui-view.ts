@@ -5,9 +5,10 @@
 import type { Event } from '../../model/event.ts';
 import { HumanProjection } from '../../projections/human.ts';
 import { editDiff, proseOf } from '../../projections/human-parts.ts';
+import { createTuiState, takeEvent } from '../../tui/fold.ts';
 import { openKeyboard } from '../../tui/keyboard.ts';
 import { newRunView, type Wish } from '../../tui/run-view.ts';
-import { addNote, createTuiState, takeEvent } from '../../tui/state.ts';
+import { addNote } from '../../tui/state.ts';
 import { openTui } from '../../tui/tui.ts';
 import type { Io } from '../command.ts';
 import { onSignals } from '../signals.ts';

@@ -25,7 +25,7 @@ describe('mistakes are reported with file, line, column and field', () => {
   const cases: [string, string, string][] = [
     ['no YAML', 'tests: [', 'evals/a.yaml:1:'],
     ['no map', '- a', 'evals/a.yaml:1:1: must be a map'],
-    ['nothing', '', 'evals/a.yaml:1:1: must be a map'],
+    ['nothing', '', 'evals/a.yaml:1:1: the file is empty'],
     ['no tests', 'description: x', 'evals/a.yaml:1:1: lacks the field tests'],
     ['tests that are none', 'tests: 3', 'evals/a.yaml:1:1: tests must be a list of tests'],
     ['no test at all', 'tests: []', 'evals/a.yaml:1:1: tests is empty'],
@@ -43,12 +43,12 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'an unknown field',
       'test: []\ntests: []',
-      'evals/a.yaml:1:1: test is no known field; did you mean tests?',
+      'evals/a.yaml:1:1: test: unknown field; did you mean tests?',
     ],
     [
       'the same field in two spellings',
       'tests: [{id: a, assert: [{type: is-json}], assertions: []}]',
-      'evals/a.yaml:1:44: tests[0].assertions is there already, as assertions',
+      'evals/a.yaml:1:44: tests[0].assertions is already given under another name',
     ],
     ['nothing asserted', 'tests:\n  - id: a', 'evals/a.yaml:2:5: tests[0] asserts nothing'],
     [
@@ -64,7 +64,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'an unknown grader',
       asserting('type: skil-triger'),
-      'evals/a.yaml:4:9: tests[0].assertions[0].type is no known grader "skil-triger"; did you mean skill-trigger?',
+      'evals/a.yaml:4:9: tests[0].assertions[0].type: unknown assertion type "skil-triger"; did you mean skill-trigger?',
     ],
     [
       'a field that is missing',
@@ -79,7 +79,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'a value that is not a text',
       asserting('{type: skill-trigger, skill: [x]}'),
-      'evals/a.yaml:4:31: tests[0].assertions[0].skill must be a text',
+      'evals/a.yaml:4:31: tests[0].assertions[0].skill must be a string',
     ],
     [
       'an unknown mode',
@@ -104,7 +104,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'a limit below nothing',
       asserting('{type: cost, budget: -1}'),
-      'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number from 0 on',
+      'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number of at least 0',
     ],
     [
       'no limit',
@@ -119,7 +119,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'no command',
       asserting('{type: code-grader, command: []}'),
-      'evals/a.yaml:4:29: tests[0].assertions[0].command must be a list of texts',
+      'evals/a.yaml:4:29: tests[0].assertions[0].command must be a list of strings',
     ],
     [
       'a mistake in a member',
@@ -134,7 +134,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'an invalid repeat',
       'repeat: 0\ntests: [{id: a, assert: [{type: is-json}]}]',
-      'evals/a.yaml:1:1: repeat must be a whole number from 1 on',
+      'evals/a.yaml:1:1: repeat must be a whole number of at least 1',
     ],
     [
       'a missing file',
@@ -153,7 +153,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     ).toEqual([
       'evals/a.yaml:4:9: tests[0].assert[0] limits nothing: give at least one limit',
       expect.stringMatching(
-        /^evals\/a\.yaml:5:9: tests\[0\]\.assert\[1\]\.type is no known grader "x"; known are skill-trigger, /,
+        /^evals\/a\.yaml:5:9: tests\[0\]\.assert\[1\]\.type: unknown assertion type "x"; expected one of: skill-trigger, /,
       ),
     ]);
   });
@@ -169,12 +169,12 @@ describe('mistakes are reported with file, line, column and field', () => {
       const error = await parseEvalFile('a.yaml', text, files, {}).catch((thrown: Error) => thrown);
       expect((error as Error).message.split('\n')).toEqual([
         'a.yaml:1:1: threshold must be a number from 0 to 1',
-        'a.yaml:2:1: test is no known field; did you mean tests?',
-        'a.yaml:3:1: workspace must be a text',
-        'a.yaml:4:1: target must be a text, or a map with name',
+        'a.yaml:2:1: test: unknown field; did you mean tests?',
+        'a.yaml:3:1: workspace must be a string',
+        'a.yaml:4:1: target must be a string, or a map with name',
         'a.yaml:5:1: metadata must be a map',
         "c.jsonl:2:6: no JSON: Expected ':' after property name in JSON",
-        'c.jsonl:1:41: [0].repeat must be a whole number from 1 on',
+        'c.jsonl:1:41: [0].repeat must be a whole number of at least 1',
         'c.jsonl:3:1: [1] lacks the field id',
         'c.jsonl:3:1: [1] asserts nothing: add assertions, such as {type: llm-grader}',
       ]);
@@ -203,7 +203,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     const grader = `- {id: a, assertions: [{type: ${'x'.repeat(1_000_000)}}]}`;
     const start = cpuMs();
     expect(await mistakesIn(text)).toHaveLength(21);
-    expect((await mistakesIn(`tests:\n  ${grader}\n`))[0]).toContain('is no known grader');
+    expect((await mistakesIn(`tests:\n  ${grader}\n`))[0]).toContain('unknown assertion type');
     expect(cpuMs() - start).toBeLessThan(2_000);
   });
 });
@@ -362,7 +362,7 @@ tests:
       ['3', 3],
     ]);
     await expect(open('bad.yaml')).rejects.toThrow(
-      'bad.yaml:2:3: [0].inptu is no known field; did you mean input?',
+      'bad.yaml:2:3: [0].inptu: unknown field; did you mean input?',
     );
     await expect(open('bad.jsonl')).rejects.toThrow(/^bad\.jsonl:2:1: no JSON/);
   });

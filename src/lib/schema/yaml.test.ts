@@ -32,10 +32,20 @@ describe('YAML', () => {
   });
 
   test('a duplicate key is reported with its place, at any depth', () => {
-    const twice = { line: 3, col: 3, message: 'Map keys must be unique' };
+    const twice = { line: 3, col: 3, message: 'the key "b" is given twice' };
     expect(faultOf('a:\n  b: 1\n  b: 2\n')).toEqual(twice);
-    expect(faultOf('- {x: [{y: 1, "y": 2}]}')).toMatchObject({ message: twice.message });
+    expect(faultOf('- {x: [{y: 1, "y": 2}]}')).toMatchObject({
+      message: 'the key "y" is given twice',
+    });
     expect(faultOf('a: &a {x: 1}\nb: &b {y: 1}\nc:\n  <<: *a\n  <<: *b\n')).toBeNull();
+  });
+
+  test('a template without quotes, which YAML reads as a map with a map as its key, is reported', () => {
+    expect(faultOf('a:\n  input: {{ name }}\n')).toEqual({
+      line: 2,
+      col: 11,
+      message: expect.stringContaining('put it in quotes'),
+    });
   });
 
   for (const [what, text] of Object.entries({
