@@ -68,7 +68,7 @@ export function needConsent(asking: Asking, consenting: Consenting): void {
 
 function askFor(asking: Asking, consenting: Consenting): void {
   const path = oneLine(asking.path, EFFECT_CHARS_MAX);
-  const what = `${path} asks for what needs your consent:\n${lines(asking)
+  const what = `${path} needs your consent:\n${lines(asking)
     .map((line) => `  ${line}\n`)
     .join('')}`;
   const answer = consenting.ask(`${what}Allow this, also later while the file is unchanged?`);
