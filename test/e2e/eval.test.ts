@@ -483,8 +483,10 @@ describe('compare', () => {
     const { code, stdout } = await place.tacho(['eval', 'compare', 'a.jsonl', 'b.jsonl']);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `worse, costlier greets: pass 1.00, $0.0200, 2.0s → fail 0.00, $0.5000, 2.0s
-better   deploys: fail 0.00, $0.0200, 2.0s → pass 1.00, $0.0200, 2.0s
+      stdout: `change           test     verdict      score        cost               duration
+worse, costlier  greets   pass → fail  1.00 → 0.00  $0.0200 → $0.5000  2.0s
+better           deploys  fail → pass  0.00 → 1.00  $0.0200            2.0s
+
 1 worse, 1 better, 1 costlier
 `,
     });

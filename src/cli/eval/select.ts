@@ -4,7 +4,7 @@ import type { EvalFile } from '../../evals/types.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
 import { unknownWord } from '../../lib/schema/read.ts';
-import { oneLine } from '../../lib/terminal-text.ts';
+import { oneLine, tableLines } from '../../lib/terminal-text.ts';
 import type { OutputMode } from '../../model/words.ts';
 import type { Io } from '../command.ts';
 
@@ -24,7 +24,7 @@ export function onlyTests(files: readonly EvalFile[], patterns?: readonly string
   return (id) => all.some((pattern) => pattern.test(id));
 }
 
-const PROMPT_COLUMNS_MIN = 20;
+const INPUT_COLUMNS_MIN = 20;
 
 /** Lists the tests instead of running them. */
 export async function listTests(
@@ -47,17 +47,19 @@ export async function listTests(
     await io.out.json(`${JSON.stringify(rows)}\n`);
     return 0;
   }
-  const table = rows.map((row) => [
-    `${row.eval}:${row.line}`,
-    row.id,
-    plural(row.assertions.length, 'assertion'),
-  ]);
-  const widths = [0, 1, 2].map((i) => Math.max(...table.map((cells) => cells[i]?.length ?? 0)));
-  const lines = table.map((cells, i) => {
-    const head = cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ');
-    const room = Math.max(PROMPT_COLUMNS_MIN, io.width - head.length - 3);
-    return `${head}  ${oneLine(rows[i]?.input ?? '', room)}`.trimEnd();
-  });
-  await io.out.write(`${lines.join('\n')}\n${plural(rows.length, 'test')}\n`);
+  const table = tableLines(
+    rows.map((row) => [
+      `${row.eval}:${row.line}`,
+      row.id,
+      plural(row.assertions.length, 'assertion'),
+    ]),
+    () => false,
+  );
+  const width = Math.max(0, ...table.map((head) => head.length));
+  const room = Math.max(INPUT_COLUMNS_MIN, io.width - width - 3);
+  const lines = table.map((head, i) =>
+    `${head.padEnd(width)}  ${oneLine(rows[i]?.input ?? '', room)}`.trimEnd(),
+  );
+  await io.out.write(`${[...lines, plural(rows.length, 'test')].join('\n')}\n`);
   return 0;
 }

@@ -178,12 +178,14 @@ export function totalsText({ report, stopped }: EvalResult, took_ms: number, io:
     report.failed === 0 && report.passed > 0 ? colour.green(passed_text) : passed_text,
     report.failed === 0 ? failed_text : colour.red(failed_text),
   ];
+  const figures_text = `${figuresText(totals)}, total time ${durationText(took_ms)}`;
+  const figures = io.out_is_terminal ? wrapLines(figures_text, io.width) : [figures_text];
   const more = stopped ? '; stopped before the others' : '';
   const lines = [
     ...repeated,
     ...again,
     `${counts.join(', ')}${more}`,
-    ...(totals.runs === 0 ? [] : [`${figuresText(totals)}, total time ${durationText(took_ms)}`]),
+    ...(totals.runs === 0 ? [] : figures),
     ...hintLines(failed, io),
   ];
   return `${lines.join('\n')}\n`;
