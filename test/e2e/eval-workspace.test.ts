@@ -70,7 +70,8 @@ tests:
   const { code, stdout } = await tacho([...args, '--trust', '--workers', '2', '--repeat', '2']);
   expect(code).toBe(0);
   const lines = stdout.replaceAll(/r_\w+/g, 'ID').split('\n');
-  const failed = '      fail  command (0.00): `echo 2 failed; exit 1`: exit code 1, expected 0; stdout: "2 failed"';
+  const failed =
+    '      fail  command (0.00): `echo 2 failed; exit 1`: exit code 1, expected 0; stdout: "2 failed"';
   // The failed assertion is shown although the test passes.
   expect(lines.slice(0, 6).sort()).toEqual(
     [
