@@ -46,7 +46,7 @@ export const linesOf = (frame: Frame): string[] =>
 /** Without header and footer. */
 export const bodyOf = (frame: Frame): string[] => linesOf(frame).slice(2, -2);
 
-/** Returns the request of the last key. */
+/** Returns the request made by the last key. */
 export function press(frame: Frame, ...keys: string[]): Wish {
   let wish: Wish = null;
   for (const key of keys) wish = pressKey(frame, key);

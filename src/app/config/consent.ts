@@ -163,6 +163,7 @@ const POLICY_EFFECTS: Record<keyof RetentionPolicy, (policy: RetentionPolicy) =>
   archive: ({ archive }) => !archive && 'without an archive',
   agent: ({ agent }) => agent !== null && `agent: ${words([agent])}`,
   status: ({ status }) => status !== null && `status: ${status}`,
+  project: ({ project }) => project !== null && `project: ${words([project])}`,
   labels: ({ labels }) => {
     const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
     return pairs.length > 0 && `label: ${words(pairs)}`;

@@ -4,7 +4,12 @@ import { findConfig, loadConfig } from '../../app/config/config.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { own } from '../../lib/own.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
-import { CANONICAL_TOOLS, EXIT_REASONS } from '../../model/words.ts';
+import {
+  CANONICAL_TOOLS,
+  EXIT_REASONS,
+  IMPORTED_FILE_LABEL,
+  IMPORTED_SHA256_LABEL,
+} from '../../model/words.ts';
 import { type RecentRun, recentRuns } from '../../store/index/recent-runs.ts';
 import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
 import type { Candidate, Expected } from './words.ts';
@@ -44,11 +49,16 @@ const runs: Source = (around) => {
   return ids.length === 0 ? [] : [{ value: 'last', about: 'the newest run' }, ...ids];
 };
 
+/** Different for every run. */
+const OF_IMPORTS = new Set([IMPORTED_FILE_LABEL, IMPORTED_SHA256_LABEL]);
+
 const labels: Source = (around) =>
   plain(
     new Set(
       recent(around, RUNS_READ).flatMap((run) =>
-        Object.entries(run.labels).map(([name, value]) => `${name}=${value}`),
+        Object.entries(run.labels)
+          .filter(([name]) => !OF_IMPORTS.has(name))
+          .map(([name, value]) => `${name}=${value}`),
       ),
     ),
   );

@@ -61,7 +61,7 @@ export class TuiView {
     this.#enter();
   }
 
-  /** Another attempt begins: its run takes the place of the one before. */
+  /** Another attempt begins: its run replaces the previous one. */
   begin(): void {
     this.#run = newRun(this.#io, this.#options);
     this.#tui?.changed();

@@ -4,7 +4,7 @@ import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
 import { noFullScreen } from '../full-screen.ts';
-import { withRunFilters } from '../run-filter.ts';
+import { HERE_FLAG, LABEL_FLAG, PROJECT_FLAG, withRunFilters } from '../run-filter.ts';
 import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
 import type { ListFlags } from './list.ts';
@@ -164,6 +164,7 @@ Without these limits the policies of tacho.yaml count (see the guide: keeping th
 Examples:
   $ tacho runs gc --max-age 30d --keep-failed --dry-run
   $ tacho runs gc --max-runs 1000
+  $ tacho runs gc --here --max-age 1d
   $ tacho runs gc`;
 
 function defineGc(runs: Command, io: Io, done: Done): void {
@@ -181,8 +182,11 @@ function defineGc(runs: Command, io: Io, done: Done): void {
         SIZE,
       ),
     )
-    .option('--agent <id>', 'remove only runs of this agent')
-    .option('--status <status>', 'remove only runs with this status: ok, failed, or an exit reason')
+    .option(...HERE_FLAG)
+    .option(...PROJECT_FLAG)
+    .option('--agent <id>', 'only runs of this agent')
+    .option(...LABEL_FLAG)
+    .option('--status <status>', 'only runs with this status: ok, failed, or an exit reason')
     .option('--keep-failed', 'keep failed runs')
     .option('--keep-successful', 'keep successful runs')
     .option('--no-archive', 'delete without keeping a compressed copy')

@@ -1,5 +1,5 @@
 /** Runs as lines of a table: one line per run at every width. In a pipe every cell is whole. */
-import { basename } from 'node:path';
+import { projectName } from '../../app/runs/projects.ts';
 import { costText, durationText } from '../../lib/figures.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { localMinute, localZone, shortTime } from '../../lib/local-time.ts';
@@ -101,8 +101,6 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
     },
   ];
 }
-
-const projectName = (path: string) => basename(path) || path;
 
 function took({ started_ms, finished_ms }: RunRow): string {
   const ms = started_ms === null || finished_ms === null ? -1 : finished_ms - started_ms;

@@ -4,8 +4,7 @@ import { type TailFilter, tailStored } from '../../app/live/stored.ts';
 import { tail } from '../../app/live/tail.ts';
 import { createColours } from '../../lib/colours.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { quoted } from '../../lib/schema/mistakes.ts';
-import { notKnown } from '../../lib/schema/read.ts';
+import { unknownWord } from '../../lib/schema/read.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import {
   type Address,
@@ -46,10 +45,13 @@ export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
   const release = onSignals(() => stop.abort());
   try {
     if (!flags.follow && flags.to === undefined) {
+      let any = false;
       await tailStored(state_dir, filter, async (message, text) => {
+        any = true;
         await show(message, text);
         return !stop.signal.aborted;
       });
+      if (!any) await io.err.write(`tacho: ${nothingStored(flags, state_dir)}\n`);
       return 0;
     }
     const address = addressOf(flags, state_dir);
@@ -64,6 +66,11 @@ export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
       signal: stop.signal,
       show,
       note: (text) => void io.err.write(`tacho: ${forTerminal(text)}\n`),
+      // A person sees that it works before the first message arrives, and after a lost connection.
+      onConnected: (url) => {
+        if (io.out_is_terminal && flags.follow)
+          void io.err.write(`tacho: watching ${forTerminal(url)}\n`);
+      },
     });
     return 0;
   } finally {
@@ -71,13 +78,21 @@ export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
   }
 }
 
+function nothingStored({ session, type, from }: TailFlags, state_dir: string): string {
+  const { dir } = livePaths(state_dir);
+  const wanted = session !== undefined || type !== undefined || from !== undefined;
+  return wanted
+    ? `no stored message matches; tacho tail --no-follow shows all messages in ${forTerminal(dir)}`
+    : `no messages are stored in ${forTerminal(dir)}; tacho serve stores them`;
+}
+
 function filterOf({ session, from, type = [], follow }: TailFlags): TailFilter {
   const number = from === undefined ? null : Number(from);
   if (number !== null && !(Number.isSafeInteger(number) && number >= 0))
-    throw usage(`--from ${from}: give the number of a message, as 1`);
+    throw usage(`--from ${from}: use the number of a message, such as 1`);
   const unknown = type.find((name) => !(LIVE_TYPES as readonly string[]).includes(name));
   if (unknown !== undefined)
-    throw usage(`--type ${quoted(unknown)} ${notKnown('message type', unknown, LIVE_TYPES)}`);
+    throw usage(`--type: ${unknownWord('message type', unknown, LIVE_TYPES)}`);
   return {
     sessions: session ?? null,
     // Without --follow, everything stored is shown.

@@ -202,7 +202,7 @@ export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
 export const IN_ORDER = 'ORDER BY started_ms DESC, run_id DESC';
 
 export const WEIGH_RUNS = `${WEIGHTS}
-  SELECT run_id, agent, success, exit_reason, started_ms, finished_ms, labels, ${RUN_BYTES} AS bytes
+  SELECT run_id, agent, success, exit_reason, started_ms, finished_ms, project, labels, ${RUN_BYTES} AS bytes
   FROM runs ${IN_ORDER}`;
 
 export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';

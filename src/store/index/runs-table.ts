@@ -48,7 +48,14 @@ export interface RunRow {
 /** A run's disk usage, and the facts that decide whether it is removed. */
 export type WeighedRun = Pick<
   RunRow,
-  'run_id' | 'agent' | 'success' | 'exit_reason' | 'started_ms' | 'finished_ms' | 'labels'
+  | 'run_id'
+  | 'agent'
+  | 'success'
+  | 'exit_reason'
+  | 'started_ms'
+  | 'finished_ms'
+  | 'project'
+  | 'labels'
 > & { bytes: number };
 
 /** Runs of one group that began on the same local day. */
@@ -86,6 +93,7 @@ const valuesOf = ({ entry_bytes, file_bytes }: Weights) => [
 
 const UNMEASURED = `SELECT run_id, agent FROM runs WHERE file_bytes IS NULL AND run_id > ?
   ORDER BY run_id LIMIT 1000`;
+const PROJECTS = 'SELECT DISTINCT project FROM runs WHERE project IS NOT NULL ORDER BY project';
 const UNWEIGHED = 'SELECT 1 FROM runs WHERE journal_bytes IS NULL LIMIT 1';
 const MEASURED = 'UPDATE runs SET file_bytes = ? WHERE run_id = ? AND file_bytes IS NULL';
 
@@ -115,6 +123,9 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       }),
     getRun: (run_id: string) => db.read((prepared) => outcomeOf(prepared, run_id)),
     findRuns: (text: string) => db.read((prepared) => findRuns(prepared, text)),
+    /** The projects of all runs, in order. */
+    projects: () =>
+      db.read((prepared) => prepared.all(PROJECTS)).map((row) => String(Object.values(row)[0])),
     hasRun: (run_id: string) =>
       db.read((prepared) => prepared.get('SELECT 1 FROM runs WHERE run_id = ?', run_id)) !==
       undefined,
