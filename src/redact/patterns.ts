@@ -72,7 +72,9 @@ function compile(source: string): Machine {
     steps = compileRegex(source);
   } catch (cause) {
     if (cause instanceof NotUnderstood) throw refused(source, cause.message);
-    throw refused(source, `is no regular expression: ${(cause as Error).message}`);
+    // The message of the engine repeats the pattern.
+    const why = (cause as Error).message.replace(/^Invalid regular expression: \/.*\/\w*: /s, '');
+    throw refused(source, `is not a valid regular expression: ${why}`);
   }
   const machine = new Machine(steps);
   if (machine.matchesNothing()) throw refused(source, 'matches nothing at all');

@@ -89,8 +89,13 @@ export function holderOf(path: string): Holder | null {
   }
 }
 
-/** The error for a lock that is held. `use` names the locked resource. */
-export function heldError(path: string, use: string, stage: string): TachoError {
+/** The error for a lock that is held. `use` names the locked resource, `instead` what to do. */
+export function heldError(
+  path: string,
+  use: string,
+  stage: string,
+  instead = 'wait for it',
+): TachoError {
   const holder = holderOf(path);
   if (holder === null && !locksWork(path)) return noLocks(path);
   const { pid, host, command, since_ms } = holder ?? {};
@@ -98,7 +103,7 @@ export function heldError(path: string, use: string, stage: string): TachoError 
     since_ms === undefined
       ? 'another process'
       : `${command} (process ${pid} on ${host}, for ${durationText(Date.now() - since_ms)})`;
-  const text = `${use} is in use by ${who}: wait for it, or take it over with --force (lock file: ${path})`;
+  const text = `${use} is in use by ${who}: ${instead}, or take it over with --force (lock file: ${path})`;
   return new TachoError('busy', text, { stage, retryable: true });
 }
 

@@ -15,9 +15,9 @@ export const acp: Agent = {
   checked_versions: ['1'],
   capabilities: { ...LIVE, usage: 'end', cost: 'end', provider_retries: 'never' },
   approval: {
-    default: 'Every permission request is denied. The agent decides what it asks for.',
-    edits: 'Allows requests to edit, read and search. Denies all others, commands included.',
-    all: 'Every permission request is allowed.',
+    default: 'Denies every permission request. The agent decides what needs permission.',
+    edits: 'Allows requests to edit, read and search. Denies all others, including commands.',
+    all: 'Allows every permission request.',
   },
   tools,
   secret_env: [],

@@ -18,7 +18,18 @@ import { EventReader } from './journal-events.ts';
  */
 export async function findRunId(state: StateDir, text: string): Promise<string> {
   using index = openIndex(state);
+  if (index.findRuns(text).length === 0 && (await isCollected(state, text))) {
+    const say = `"${text}" is not a run but a session that tacho serve collected: tacho tail --no-follow --session ${text} shows it`;
+    throw new TachoError('not_found', say, { stage: 'find' });
+  }
   return runIdIn(state, index, text);
+}
+
+/** Whether the collector of the state folder has stored a session with this id. */
+async function isCollected({ path }: StateDir, session_id: string): Promise<boolean> {
+  const { storedMessages } = await import('../live/stored.ts');
+  for await (const _ of storedMessages(path, session_id)) return true;
+  return false;
 }
 
 /** The same for many names. Ids need not be listed, because their runs may have no row. */

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
 import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT, RUN_HELP } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
+import { noFullScreen } from '../full-screen.ts';
 import { HERE_FLAG, LABEL_FLAG, PROJECT_FLAG, withRunFilters } from '../run-filter.ts';
 import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
@@ -46,7 +47,7 @@ export function defineRuns(program: Command, io: Io, done: Done, args: readonly 
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
   // With an action, the help would not be printed in a pipe, and a misspelt command would not be reported.
   const bare = name === undefined || name.startsWith('-');
-  if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
+  if (!bare || noFullScreen(io) !== null) return;
   runs.action(async () => {
     const { browseRuns } = await import('./browse.ts');
     await browseRuns(await stateIfAny(io), io);

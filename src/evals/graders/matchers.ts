@@ -53,7 +53,7 @@ export const matcher: Read<Matcher> = (value, place) => {
 /** A text must be contained; a map is a matcher. */
 export const textMatcher: Read<Matcher> = (value, place) => {
   if (isMap(value) && !isMatcher(value))
-    place.mistake(`must be a text, or a map with one of ${KINDS.join(', ')}`);
+    place.mistake(`must be a string, or a map with one of ${KINDS.join(', ')}`);
   return isMap(value) ? matcher(value, place) : { contains: is.text(value, place) };
 };
 
