@@ -75,13 +75,13 @@ export function shortRunIds(run_ids: readonly string[]): string[] {
   return run_ids.map((run_id) => shortRunId(run_id, lengths.get(run_id)));
 }
 
-/** Whether a run has this id, or an id that begins so; `r_` may be omitted. */
-export const isNamed = (run_id: string, name: string): boolean =>
-  run_id.startsWith(name.startsWith('r_') ? name : `r_${name}`);
-
 /** How live commands show a session: the session of a run by its short run id, any other by its whole id. */
 export const sessionName = (session_id: string): string =>
   isRunId(session_id) ? shortRunId(session_id) : session_id;
+
+/** Whether a run has this id, or an id that begins so; `r_` may be omitted. */
+export const isNamed = (run_id: string, name: string): boolean =>
+  run_id.startsWith(name.startsWith('r_') ? name : `r_${name}`);
 
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);

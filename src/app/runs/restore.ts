@@ -108,7 +108,7 @@ async function hide(
   bury(state, [...run_ids].filter(isNew));
 }
 
-/** A session may have been imported again since it was archived, or its recorded run may return beside an import. */
+/** A session may have been imported again since it was archived, or its recorded run may return next to an import. */
 async function countOnce(state: StateDir, index: Index, run_ids: readonly string[]) {
   if (run_ids.length === 0) return [];
   const ledger = new Ledger(state, index);

@@ -24,8 +24,8 @@ const BEGINNING = `${SELECT} WHERE run_id >= ? AND run_id < ?
   UNION ${SELECT} WHERE session_id >= ? AND session_id < ? ${IN_ORDER} LIMIT ${CANDIDATES_MAX}`;
 
 /**
- * `last`, `last~N` (N runs before the last), a run id, a session id, or the beginning of either; a run id with or
- * without `r_`. A whole id takes precedence over a prefix. Several results mean that the name is ambiguous.
+ * `last`, `last~N` (N runs before the last), a run id, a session id, or a prefix of either; a run id with or without
+ * `r_`. A complete id takes precedence over a prefix. Several results mean that the name is ambiguous.
  */
 export function findRuns(prepared: Prepared, given: string): Candidate[] {
   const all = (sql: string, ...values: (string | number)[]) =>

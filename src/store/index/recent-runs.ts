@@ -1,6 +1,6 @@
 /**
  * The newest runs of an index, read without changing anything: for shell completion, where a key press must not
- * create, repair or migrate a store. Contract: an index that is missing, foreign or of another version has no runs.
+ * create, repair or migrate a store. Contract: an index that is missing, foreign or from another version has no runs.
  */
 import { lstatSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
