@@ -9,7 +9,7 @@ export function liveFlags(command: Command): Command {
   return command
     .option(
       '--live [url]',
-      'send the run to a collector while it runs: unix:PATH, tcp://HOST:PORT … (default: the one of this state folder)',
+      'send the run to a collector while it runs: unix:PATH, tcp://HOST:PORT … (default: the collector of the state folder)',
     )
     .option('--live-token-file <file>', 'file with the token for the collector')
     .option('--live-ca <file>', "file with the certificates that sign the collector's")

@@ -52,7 +52,7 @@ const INNER_COMMAND = /##\[/g;
 /** The beginning of a line that may become a command: blanks and the first colon. */
 const LINE_OPEN = /^(?:\s|\u001b\[\d+m)*(:?)$/;
 
-/** Escapes workflow commands of GitHub Actions in whole lines. */
+/** Escapes workflow commands of GitHub Actions in complete lines. */
 export function forActions(text: string): string {
   return text.replace(LINE_COMMAND, '$1\\u{3a}').replace(INNER_COMMAND, '##\\u{5b}');
 }

@@ -62,7 +62,7 @@ function wrapLine(line: string, width: number): string[] {
     const space = segment === ' ';
     const between = line[index - 1] === ' ' || before === 2 || (wide === 2 && index > start);
     if (word && !space && between && !NO_START.test(segment)) place = { at: index, used };
-    // A character wider than the whole line is still printed.
+    // A character wider than the line is still printed.
     if (!space && used + wide > width && used > 0) {
       const fits = place.at > start;
       lines.push(fits ? line.slice(start, place.at).trimEnd() : line.slice(start, index));

@@ -15,7 +15,7 @@ export interface ReportedCall {
   status: CallStatus;
   exit_code: number | null;
   duration_ms: number | null;
-  /** Why it was denied or failed; null when unknown, or when it succeeded. */
+  /** Why it was denied or failed; null if unknown, or when it succeeded. */
   reason: string | null;
 }
 

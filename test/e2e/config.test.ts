@@ -133,7 +133,7 @@ const MISTAKES: [string, string, string][] = [
     `redact:\n${[64, 65, 66, 67].map((count) => `  - "[a-f0-9]{${count}}"\n`).join('')}`,
     ':5:5: redact[3] redaction pattern "[a-f0-9]{67}" takes too many steps together',
   ],
-  ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
+  ['an invalid pattern', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
   ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1:28: targets.a.command must be'],
   ['a list', '- a\n', ':1:1: must be a map'],
   ['an unknown field', 'target:\n  a: 1\n', ':1:1: target: unknown field; did you mean targets?'],
@@ -179,13 +179,13 @@ const MISTAKES: [string, string, string][] = [
     'targets:\n  a:\n    agent: demo\n    approve: some\n',
     ':4:5: targets.a.approve must be one of default, edits, all',
   ],
-  ['a target that is no map', 'targets:\n  a: demo\n', ':2:3: targets.a must be a map'],
+  ['a target that is not a map', 'targets:\n  a: demo\n', ':2:3: targets.a must be a map'],
   [
     'an unknown default_target',
     'default_target: b\ntargets:\n  a: { agent: demo }\n',
     ':1:1: default_target names no target; there are a',
   ],
-  ['a redact pattern that is none', 'redact: ["("]\n', ''],
+  ['an invalid redact pattern', 'redact: ["("]\n', ''],
 ];
 
 for (const [what, text, says] of MISTAKES) {

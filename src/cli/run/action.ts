@@ -21,6 +21,7 @@ import { preRunFinished, serialiseRunEvent } from '../../projections/run-event.t
 import { callName, type ReportedCall } from '../../projections/run-report.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
+import { noFullScreen } from '../full-screen.ts';
 import { type AgentRunFlags, agentRunOptions, inMs } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
 import { type FileFlags, RunFiles, reportToCi, writeRecords } from './files.ts';
@@ -62,8 +63,9 @@ export async function runCommand(given: RunArguments): Promise<number> {
     await io.err.write('error: --output json cannot be combined with --tui\n');
     return EXIT_USAGE;
   }
-  if (flags.tui && !(io.out_is_terminal && io.in_is_terminal)) {
-    const text = '--tui needs a terminal: leave it out when the output goes to a file or pipe';
+  const unable = flags.tui ? noFullScreen(io) : null;
+  if (unable !== null) {
+    const text = `--tui needs a terminal, and ${unable}: run the command without --tui`;
     throw new TachoError('not_a_terminal', text, { stage: 'run' });
   }
   const progress: { show: Show | null } = { show: null };
