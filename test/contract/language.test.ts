@@ -13,7 +13,9 @@ const pages = globSync(
   ],
   { cwd: root },
 )
-  .filter((path) => !/\/(?:testdata|generated|data|node_modules)\/|contract\/language\./.test(path))
+  .filter(
+    (path) => !/\/(?:testdata|generated|data|dist|node_modules)\/|contract\/language\./.test(path),
+  )
   .sort();
 
 const findings = pages.flatMap((path) =>

@@ -38,6 +38,7 @@ const WORDINGS: readonly Wording[] = [
     instead: 'that is not a …, invalid',
   },
   { pattern: /\b(?:in|takes?|took|taken) the place of\b/i, instead: 'in place of, replace' },
+  { pattern: /\b(?:is|are) no known\b|\bknown are\b/i, instead: 'unknown; known: …' },
   { pattern: /\bput aside\b/i, instead: 'set aside' },
   { pattern: /\b(?:comes?|came) again\b/i, instead: 'return, repeat' },
   { pattern: /\bnow and then\b|\bby and by\b/i, instead: 'sometimes, gradually' },
