@@ -113,7 +113,7 @@ export function createLoopGuard(most: number) {
           .digest('base64');
         const count = (counts.get(key) ?? 0) + 1;
         if (count >= most)
-          return `${tool} was called ${count} times with the same input, which is --loop-guard ${most}`;
+          return `${tool} was called ${count} times with the same input, the limit of --loop-guard ${most}`;
         counts.set(key, count);
       }
       return null;

@@ -53,7 +53,7 @@ export function compilePatterns(sources: readonly string[]): Pattern | null {
 }
 
 const tooCostly = (others: number): string =>
-  `takes too many steps${others > 0 ? ` together with the ${others} before it` : ''}: give smaller counts, or + and * in their place`;
+  `takes too many steps${others > 0 ? ` together with the ${others} before it` : ''}: use smaller counts, or + and * instead`;
 
 function compilePattern(source: string): Machine {
   const known = compiled.get(source);
@@ -72,7 +72,9 @@ function compile(source: string): Machine {
     steps = compileRegex(source);
   } catch (cause) {
     if (cause instanceof NotUnderstood) throw refused(source, cause.message);
-    throw refused(source, `is no regular expression: ${(cause as Error).message}`);
+    // The engine's message repeats the pattern.
+    const why = (cause as Error).message.replace(/^Invalid regular expression: \/.*\/\w*: /s, '');
+    throw refused(source, `is not a valid regular expression: ${why}`);
   }
   const machine = new Machine(steps);
   if (machine.matchesNothing()) throw refused(source, 'matches nothing at all');

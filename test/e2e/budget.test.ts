@@ -23,7 +23,11 @@ test.each([
   ['--max-steps', '2', /^\d+ steps, over --max-steps 2$/],
   ['--max-tokens', '250', /^\d+ tokens, over --max-tokens 250$/],
   ['--max-cost', '0.025', /^\$0\.\d+, over --max-cost 0\.025$/],
-  ['--loop-guard', '3', /^Bash was called 3 times with the same input, which is --loop-guard 3$/],
+  [
+    '--loop-guard',
+    '3',
+    /^Bash was called 3 times with the same input, the limit of --loop-guard 3$/,
+  ],
 ])('%s %s stops the run as budget_exceeded and keeps its record', async (flag, most, error) => {
   const result = await tacho(looping(flag, most));
   const end = finished(result);

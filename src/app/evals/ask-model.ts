@@ -75,7 +75,7 @@ const originOf = (url: string) => URL.parse(url)?.origin ?? url;
 interface Attempt {
   text: string;
   failure: string | null;
-  /** Milliseconds to wait before another attempt. Null if none would help. */
+  /** Milliseconds to wait before another attempt. Null if no attempt would help. */
   again_ms: number | null;
 }
 
