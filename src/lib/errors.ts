@@ -72,13 +72,6 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   ENOENT: { code: 'not_found', say: 'no such file or folder' },
 };
 
-/** The same for an output file that the user requested. */
-export function unwritable(cause: unknown, path: string, stage: string): TachoError {
-  return new TachoError('output_unwritable', fileError(cause, path, stage).message, {
-    stage,
-    cause,
-  });
-}
 /** The code of a file-system error; empty for other errors. */
 export const errnoOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException | null)?.code ?? '';
@@ -89,6 +82,18 @@ export function fileError(cause: unknown, path: string, stage: string): TachoErr
   const known = own(FILE_ERRORS, errnoOf(cause));
   const text = known ? known.say : String((cause as Error)?.message ?? cause);
   return new TachoError(known?.code ?? 'state_unusable', `${path}: ${text}`, { stage, cause });
+}
+
+const OUTPUT_ERRORS: Record<string, string> = {
+  ENOENT: 'its folder does not exist: create it first',
+  EROFS: 'the file system is read-only: choose another path',
+};
+
+/** The same for an output file that the user requested. `name`: its path, after its flag if there is one. */
+export function unwritable(cause: unknown, name: string, stage: string): TachoError {
+  const known = own(OUTPUT_ERRORS, errnoOf(cause));
+  const message = known ? `${name}: ${known}` : fileError(cause, name, stage).message;
+  return new TachoError('output_unwritable', message, { stage, cause });
 }
 
 /** Returns the result of `work`. File-system errors are rethrown with the path. */

@@ -72,7 +72,7 @@ function compile(source: string): Machine {
     steps = compileRegex(source);
   } catch (cause) {
     if (cause instanceof NotUnderstood) throw refused(source, cause.message);
-    // The engine's message repeats the pattern.
+    // The message of the engine repeats the pattern.
     const why = (cause as Error).message.replace(/^Invalid regular expression: \/.*\/\w*: /s, '');
     throw refused(source, `is not a valid regular expression: ${why}`);
   }

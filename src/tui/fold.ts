@@ -6,7 +6,7 @@ import type { Event } from '../model/event.ts';
 import { OpenCalls, RunFold, SpokenText } from '../model/run-fold.ts';
 import { requestRow, takeDiff, takeResult, takeUpdate } from './calls.ts';
 import { TUI_LIMITS } from './limits.ts';
-import { say, takeMessage } from './messages.ts';
+import { say, takeMessage, takePrompt } from './messages.ts';
 import { PartsStore } from './parts.ts';
 import { addNote, type TuiOptions, type TuiState } from './state.ts';
 
@@ -21,6 +21,8 @@ export function createTuiState(options: TuiOptions): TuiState {
     calls: new RecentMap(TUI_LIMITS.calls_known_max),
     failed: 0,
     denied: 0,
+    prompt: null,
+    repeated: null,
     rows: [],
     firstId: 0,
     store: new PartsStore(),
@@ -36,6 +38,9 @@ export function takeEvent(state: TuiState, event: Event, now_ms: number): void {
   state.run.push(event);
   const call = state.open_calls.push(event);
   switch (event.kind) {
+    case 'run_started':
+      takePrompt(state, event.data.prompt);
+      break;
     case 'message_delta': {
       const { parent_call_id, text } = event.data;
       if (parent_call_id === null && text !== '') say(state, text, state.spoken.piece(event.data));
@@ -46,7 +51,7 @@ export function takeEvent(state: TuiState, event: Event, now_ms: number): void {
       break;
     case 'thinking_finished':
       if (event.data.text.trim() === '') break;
-      addNote(state, `thinking: ${event.data.text}`, 'dim', event.data.parent_call_id);
+      addNote(state, event.data.text, 'dim', { ...event.data, name: 'thinking' });
       break;
     case 'call_decided':
       if (call !== undefined && event.data.decision === 'deny')

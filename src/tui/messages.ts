@@ -1,14 +1,41 @@
-/** Messages as rows: the root agent's text line by line, those of sub-agents as notes. */
+/** Messages as rows: the root agent's text line by line, prompts and messages of sub-agents as notes. */
+import { headCopy } from '../lib/utf8.ts';
 import type { DataOf } from '../model/event.ts';
 import { TUI_LIMITS } from './limits.ts';
 import { addNote, addRow, type TuiState } from './state.ts';
 
+/** The prompt that started the run. The header shows it; later ones are rows. */
+export function takePrompt(state: TuiState, text: string | null): void {
+  if (text === null || text.trim() === '') return;
+  state.prompt = headCopy(text, TUI_LIMITS.part_chars_max);
+  state.repeated = state.prompt;
+}
+
 export function takeMessage(state: TuiState, data: DataOf<'message_finished'>): void {
-  if (data.role !== 'assistant') return;
-  if (data.parent_call_id === null) {
+  const { role, text, parent_call_id } = data;
+  if (role === 'user') takeUser(state, data);
+  if (role !== 'assistant') return;
+  if (parent_call_id === null) {
     const rest = state.spoken.whole(data);
-    say(state, rest ?? (data.text.trim() === '' ? '' : data.text), rest === null);
-  } else if (data.text.trim() !== '') addNote(state, data.text, 'dim', data.parent_call_id);
+    say(state, rest ?? (text.trim() === '' ? '' : text), rest === null);
+  } else if (text.trim() !== '') addNote(state, text, 'dim', { parent_call_id });
+}
+
+/** A message of the person; the prompt of a sub-agent is in the input of its call. */
+function takeUser(state: TuiState, data: DataOf<'message_finished'>): void {
+  const { parent_call_id, synthetic } = data;
+  const text = data.text.trim();
+  if (parent_call_id !== null || synthetic || text === '') return;
+  if (state.prompt === null) {
+    takePrompt(state, text);
+    state.repeated = null;
+    return;
+  }
+  const repeated = state.repeated?.trim() === headCopy(text, TUI_LIMITS.part_chars_max);
+  state.repeated = null;
+  if (repeated) return;
+  if (state.rows.length > 0) addText(state);
+  addNote(state, text, 'cyan', { name: 'you' });
 }
 
 /** Adds text of the root agent. It continues its row unless it begins a message or other rows are in between. */

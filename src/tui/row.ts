@@ -31,10 +31,13 @@ export interface TextRow {
   text: string;
   parent: null;
 }
+/** Anything else on one line; its complete text can be opened. */
 export interface NoteRow {
   kind: 'note';
+  /** Shown before the text: `thinking`, `you`. */
+  name: string | null;
   text: string;
-  tone: 'dim' | 'yellow' | 'red';
+  tone: 'dim' | 'yellow' | 'red' | 'cyan';
   parent: CallRow | null;
   depth: number;
   parts: Parts;
@@ -45,4 +48,9 @@ export type Row = CallRow | TextRow | NoteRow;
 export function isHidden({ parent }: Row): boolean {
   for (let up = parent; up !== null; up = up.parent) if (up.folded) return true;
   return false;
+}
+
+/** Shows a row of a folded sub-agent. */
+export function unfold({ parent }: Row): void {
+  for (let up = parent; up !== null; up = up.parent) up.folded = false;
 }

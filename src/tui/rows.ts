@@ -46,9 +46,9 @@ export function rowLines(row: Row, style: RowStyle): string[] {
   return [callLine(row, style), ...row.below.map((text) => belowLine(row, text, style))];
 }
 
-function noteLine({ depth, text, tone }: NoteRow, style: RowStyle): string {
+function noteLine({ depth, name, text, tone }: NoteRow, style: RowStyle): string {
   const indent = takeColumns(INDENT.repeat(depth), style.cols);
-  const line = cut(text, style.cols - indent.length, style);
+  const line = cut(name === null ? text : `${name}: ${text}`, style.cols - indent.length, style);
   return indent + painted(marked(line, style.search, style), tone, style);
 }
 

@@ -25,6 +25,10 @@ export interface TuiState extends TuiOptions {
   calls: RecentMap<string, CallRow>;
   failed: number;
   denied: number;
+  /** The first prompt, as far as the view keeps it. */
+  prompt: string | null;
+  /** A prompt that the agent may repeat as a message. */
+  repeated: string | null;
   rows: Row[];
   firstId: number;
   store: PartsStore;
@@ -51,18 +55,21 @@ export function addRow(state: TuiState, row: Row): void {
   state.firstId += DROP_AT_ONCE;
 }
 
-/** A note is one line in the list; its complete text can be opened. */
+/** Adds a line with a text that can be opened. `name`: what it is. */
 export function addNote(
   state: TuiState,
   text: string,
   tone: NoteRow['tone'],
-  parent_call_id: string | null = null,
+  {
+    name = null,
+    parent_call_id = null,
+  }: { name?: string | null; parent_call_id?: string | null } = {},
 ): void {
   const at = placeOf(state, parent_call_id);
   const parts = newParts();
   if (text.length > TUI_LIMITS.row_chars_max || text.includes('\n'))
     state.store.set(parts, 'text', text);
-  addRow(state, { kind: 'note', text: lineOf(text), tone, ...at, parts });
+  addRow(state, { kind: 'note', name, text: lineOf(text), tone, ...at, parts });
 }
 
 /** A text that is one line of the list. */

@@ -110,7 +110,7 @@ verifies(
       'line 4: the type heartbeat is not sent by agents; emit sends session_start',
       'line 5: unknown message type "nonsense"; expected one of: session_start',
       'line 6: the field seq must be 2',
-      '5 bad of 7 lines',
+      '5 of 7 lines are invalid, and were not sent',
     ])
       expect(stderr).toContain(part);
     expect((await served.lines('w'))[0]).toBe(whole);

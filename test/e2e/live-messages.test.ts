@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { startServe } from '../serve-process.ts';
 import { demo, usePlace } from './cli.ts';
 import { can } from './needs.ts';
@@ -77,11 +77,29 @@ verifies(
     const { run_id } = run.records[0] as { run_id: string };
     const session = run_id.slice(2, 12);
     expect((await tail('--no-follow', '--session', session)).stdout).toContain(` ${session} `);
+    const responses = await tail('--no-follow', '--type', 'tool_call_response');
+    expect(responses.stdout).toMatch(/ (ok|FAIL) +(Bash|Write|Read|Edit) /);
+    expect(responses.stdout).not.toContain(' > ');
     const judged = await place.tacho(['validate', '--session', session]);
     expect(judged).toMatchObject({ code: 0, stderr: '' });
     expect(judged.stdout).toContain(', 1 session: passed');
   },
 );
+
+test('show explains that an emitted session is not a run, and how to read it', async () => {
+  await startServe(place.state);
+  const input = '{"type":"session_start","data":{"agent":"mine"}}\n';
+  const sent = await place.tacho(['emit', '--session', 'build-7'], { input });
+  expect(sent).toMatchObject({ code: 0 });
+  expect(await place.tacho(['show', 'build-7'])).toMatchObject({
+    code: 1,
+    stderr:
+      'error: "build-7" is not a run but a session that tacho serve collected: tacho tail --no-follow --session build-7 shows it\n',
+  });
+  expect((await tail('--no-follow', '--session', 'build-7')).stdout).toContain(
+    ' build-7    mine\n',
+  );
+});
 
 if (can('openssl', 'tests of TLS')) {
   const at = (name: string) => join(place.folder, name);

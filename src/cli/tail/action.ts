@@ -39,15 +39,21 @@ const usage = (text: string) => new TachoError('usage', text, { stage: 'request'
 
 export async function tailCommand(flags: TailFlags, io: Io): Promise<number> {
   const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
-  const filter = filterOf(flags);
+  const { types, ...chosen } = filterOf(flags);
+  // For people every message is read: a response is shown with the tool that its request named.
+  const filter = { ...chosen, types: flags.json ? types : null };
   const stop = new AbortController();
-  const show = shower(flags, io, stop);
+  let any = false;
+  const print = printer(flags, io, stop);
+  const show = async (message: WireMessage, text: string): Promise<void> => {
+    const is_wanted = types === null || types.has(message.type);
+    any ||= is_wanted;
+    await print(message, text, is_wanted);
+  };
   const release = onSignals(() => stop.abort());
   try {
     if (!flags.follow && flags.to === undefined) {
-      let any = false;
       await tailStored(state_dir, filter, async (message, text) => {
-        any = true;
         await show(message, text);
         return !stop.signal.aborted;
       });
@@ -110,12 +116,15 @@ function addressOf({ to, insecure }: TailFlags, state_dir: string): Address {
 }
 
 /** Stops when the reader of standard output has closed it. */
-function shower(flags: TailFlags, io: Io, stop: AbortController) {
+function printer(flags: TailFlags, io: Io, stop: AbortController) {
   const { unicode, width } = io;
   const human = new LiveHuman({ colour: createColours(io.colour), unicode, width });
-  return async (message: WireMessage, text: string): Promise<void> => {
+  return async (message: WireMessage, text: string, is_wanted: boolean): Promise<void> => {
     if (flags.json) await io.out.json(`${text}\n`);
-    else await io.out.write(human.project(message));
+    else {
+      const lines = human.project(message);
+      if (is_wanted) await io.out.write(lines);
+    }
     if (io.out.gone) stop.abort();
   };
 }

@@ -127,7 +127,7 @@ export function boardText(board: BoardState, running: boolean, style: ReportStyl
     collectorText(board, running),
     '',
     reportText(board.report, style).trimEnd(),
-    ...(rows.length === 0 ? [] : ['', 'Sessions used last:', ...rows]),
+    ...(rows.length === 0 ? [] : ['', 'Latest sessions:', ...rows]),
     ...(more > 0 ? [`  and ${more} more`] : []),
     ...refusedText(board.refused ?? {}),
     ...(board.failing_summed > 0
@@ -150,7 +150,7 @@ function collectorText({ pid, started_at, updated_at }: BoardState, running: boo
 /** Refused messages are not judged by any rule. */
 function refusedText(refused: Readonly<Record<string, number>>): string[] {
   const words = Object.entries(refused).map(([code, count]) => `${count} ${code}`);
-  return words.length === 0 ? [] : [`Refused, and not judged: ${words.join(', ')}`];
+  return words.length === 0 ? [] : [`Refused messages, which are not judged: ${words.join(', ')}`];
 }
 
 /** `path`: null if there is only one stream. */

@@ -8,12 +8,14 @@ export interface Candidate {
   run_id: string;
   agent: string;
   started_ms: number | null;
+  /** Its beginning only. */
+  prompt: string | null;
 }
 
 /** The most candidates returned for an ambiguous name. */
 const CANDIDATES_MAX = 6;
 
-const SELECT = 'SELECT run_id, agent, started_ms FROM runs';
+const SELECT = 'SELECT run_id, agent, started_ms, prompt FROM runs';
 const LAST = `${SELECT} ${IN_ORDER} LIMIT 1 OFFSET ?`;
 const WHOLE = `${SELECT} WHERE run_id = ? OR session_id = ? ${IN_ORDER} LIMIT ${CANDIDATES_MAX}`;
 /** Every text that begins with P is at least P and less than P followed by this. */

@@ -6,7 +6,7 @@ import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
 import { createLines, type LineSink } from '../../lib/lines.ts';
 import { startPrivate, unlinkQuietly } from '../files.ts';
@@ -104,6 +104,10 @@ export async function* readArchive(
     }
     lines.end();
   } catch (cause) {
+    if (errnoOf(cause).startsWith('ZSTD_'))
+      throw refused(
+        `${path}: is damaged, or is not an archive of tacho: ${(cause as Error).message}`,
+      );
     throw fileError(cause, path, STAGE);
   }
   yield* found;
