@@ -16,7 +16,7 @@ export interface CallState {
   input_chars: number;
   parent_call_id: string | null;
   requested_at_ms: number;
-  /** Whether the agent itself gave the time. In a recording, only the agent's times count. */
+  /** Whether the agent itself reported the time. In a recording, only the agent's times count. */
   requested_native: boolean;
   decided: boolean;
   started: boolean;

@@ -129,9 +129,9 @@ function requestCall(context: Context, draft: CallRequestedDraft): CallState | u
 function announceAgain(context: Context, call: CallState, draft: CallRequestedDraft): void {
   const { input } = context.normaliser.call(draft);
   if (call.native_tool === draft.native_tool && sameCall(call.input, input)) return;
-  const detail = `${call.tool} ${call.call_id} is open and was requested again as another call: ${draft.native_tool}`;
+  const detail = `${call.tool} ${call.call_id} is still open, but its id was reused for another call: ${draft.native_tool}`;
   const text = JSON.stringify(input) ?? '';
-  // Whole or not at all: redaction happens later, and a cut could split a secret.
+  // Completely or not at all: redaction happens later, and truncation could split a secret.
   const fits = text.length <= LIMITS.excerpt_bytes_max;
   report(context, 'contradiction', detail, fits ? text : null);
 }

@@ -143,7 +143,7 @@ export class Correlator {
     return timed && (this.#waiting ?? []).some((entry) => !PRELUDE.has(entry.draft.kind));
   }
 
-  /** Makes the events that wait for the run's first certain time. */
+  /** Creates the events that wait for the run's first reliable time. */
   settle(out: Event[]): void {
     if (this.#waiting === null) return;
     const held = this.#waiting;

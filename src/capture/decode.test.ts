@@ -107,7 +107,7 @@ verifies(
       decodeEnd({ ...decoder, end: () => void values.map(tokensOf) }, out);
       return out.map((draft) => (draft.kind === 'problem' ? draft.data.detail : ''));
     };
-    const before = 'no possible figures, taken as unknown:';
+    const before = 'impossible figures, recorded as unknown:';
     const values = ['Zq81mKpXv0tRs5Wd9Lb2', ['Zq81mKpXv0tRs5Wd9Lb2'], -1, -1, 'another'];
     expect(refusedIn(values)).toEqual([`${before} of type string, of type object, -1`]);
     const many = Array.from({ length: 100 }, (_, n) => -1 - n);

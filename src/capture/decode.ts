@@ -1,6 +1,6 @@
 /**
- * One line of text → drafts. Contract: never throws. Lines that are not JSON, too deep, unknown or cut off become a
- * `problem` with enough detail to find them again. A fault in the decoder is distinguished from bad input.
+ * One line of text → drafts. Contract: never throws. Lines that are not JSON, too deeply nested, unknown or truncated become a
+ * `problem` with enough detail to find them again. A bug in the decoder is distinguished from invalid input.
  */
 import { bytesIn, changedText, charsIn, isLonger, jsonInside } from '../lib/byte-text.ts';
 import { refusedFigures, shortenedNames } from '../lib/foreign.ts';
@@ -11,7 +11,7 @@ import type { Decoder, SessionPart } from '../model/agent.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Channel, ProblemCode, ProblemStage } from '../model/words.ts';
 
-/** How many positions in a broken line are tried as the start of a whole record. */
+/** The number of positions in a broken line that are tried as the start of a complete record. */
 const SALVAGE_TRIES = 16;
 
 export interface LineContext {
@@ -23,7 +23,7 @@ export interface LineContext {
 }
 
 /**
- * Contract: text and detail are whole. The pipeline cuts them after redaction, because a cut must not split a secret.
+ * Contract: text and detail are complete. The pipeline truncates them after redaction, so that no secret is split.
  */
 export function problem(
   stage: ProblemStage,
@@ -61,11 +61,11 @@ export function keptDetail(detail: string): string {
 
 /** For a line with bytes that were not UTF-8. */
 export function replacedBytes(text: string): DraftOf<'problem'> {
-  const detail = 'bytes that are not UTF-8 were replaced by U+FFFD';
+  const detail = 'bytes that are not UTF-8 were replaced with U+FFFD';
   return problem('frame', 'invalid_utf8', detail, text);
 }
 
-/** Gives one parsed record to the decoder and catches whatever it throws. */
+/** Passes one parsed record to the decoder and catches everything it throws. */
 export function decodeRecord(
   value: unknown,
   decoder: Decoder,
@@ -87,10 +87,10 @@ function takesText(text: string, decoder: Decoder, out: Draft[], part?: SessionP
   return records !== null;
 }
 
-/** Undefined if it failed. Values refused or shortened meanwhile are reported here: the next caller is another run. */
+/** Undefined if it failed. Values that were refused or shortened are reported here, because the next caller is another run. */
 function survived<T>(out: Draft[], body: () => T): T | undefined {
   const before = out.length;
-  // Readers besides the decoders, such as those that sort files, refuse and shorten values too.
+  // Other readers, such as code that sorts files, also refuse and shorten values.
   refusedFigures();
   shortenedNames();
   let result: T | undefined;
@@ -144,18 +144,18 @@ function decodeText(text: string, decoder: Decoder, out: Draft[], part?: Session
   out.push(problem('decode', 'not_json', 'a line that is not a JSON record', text));
 }
 
-/** A line that does not parse: cut off, two records run together, or plain text. */
+/** A line that cannot be parsed: truncated, two records joined, or plain text. */
 function decodeBroken(text: string, decoder: Decoder, context: LineContext, out: Draft[]): void {
   // A document that spans several lines begins with a lone bracket.
   if (text === '{' && context.terminated && takesText(text, decoder, out)) return;
   if (!text.startsWith('{')) {
     if (!context.terminated && text.startsWith('['))
-      out.push(problem('frame', 'torn_line', 'the last line is cut off', text));
+      out.push(problem('frame', 'torn_line', 'the last line is incomplete', text));
     else decodeText(text, decoder, out, context.part);
     return;
   }
   if (!context.terminated) {
-    out.push(problem('frame', 'torn_line', 'the last line is cut off', text));
+    out.push(problem('frame', 'torn_line', 'the last line is incomplete', text));
     return;
   }
   let from = mayBeJson(text) ? text.indexOf('{"', 1) : -1;
@@ -170,7 +170,7 @@ function decodeBroken(text: string, decoder: Decoder, context: LineContext, out:
     }
     from = text.indexOf('{"', from + 1);
   }
-  out.push(problem('decode', 'not_json', 'a record that does not parse', text));
+  out.push(problem('decode', 'not_json', 'a record that cannot be parsed', text));
 }
 
 /** stderr is for people. A JSON record there is still decoded (RO-7), and anything else is kept as a notice. */

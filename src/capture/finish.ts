@@ -12,9 +12,9 @@ import { problem } from './decode.ts';
 import { CAPTURE_LIMITS } from './limits.ts';
 import type { RunState } from './run-state.ts';
 
-/** Why tacho itself ended the run, or could not record it. */
+/** Why tacho stopped the run, or could not record it. */
 export interface Ending {
-  /** `timeout`, `limit`, the name of a signal, or `abort`. Null if the agent ended by itself. */
+  /** `timeout`, `limit`, the name of a signal, or `abort`. Null if the agent exited on its own. */
   cause: string | null;
   /** The limit that the run exceeded, as text, or null. */
   limit: string | null;
@@ -57,7 +57,7 @@ function decide(state: RunState, ending: Ending): Verdict {
     return { exit_reason: 'budget_exceeded', error: ending.limit, evidence };
   if (ending.cause !== null)
     return { exit_reason: 'cancelled', error: `cancelled by ${ending.cause}`, evidence };
-  // An end record followed by a cut-off line is not the end (AG-14).
+  // An end record followed by an incomplete line is not the end (AG-14).
   if (ended?.exit_reason === 'ok' && state.torn) {
     const error = 'the stream stopped in the middle of a line, after an end record';
     return { exit_reason: 'incomplete', error, evidence };
@@ -79,7 +79,7 @@ function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: strin
   if (exited?.signal)
     return {
       exit_reason: 'incomplete',
-      error: `the agent was ended by ${exited.signal} before its end record`,
+      error: `the agent was killed by ${exited.signal} before it wrote an end record`,
     };
   // Only a failing exit code, no output: the agent refused to start, so the exit code is its own verdict.
   if (exited?.exit_code && state.step === 0 && state.calls.open.count === 0) {
@@ -162,7 +162,7 @@ export function limitProblems(state: RunState): DraftOf<'problem'>[] {
   return found;
 }
 
-/** A missing end record, or one that the end of the process contradicts. `exited`: null if unknown. */
+/** A missing end record, or an end record that the exit of the process contradicts. `exited`: null if unknown. */
 export function endProblems(
   { ended }: RunState,
   agent: Agent,
@@ -175,7 +175,7 @@ export function endProblems(
   const failed = exited !== null && (exited.signal !== null || (exited.exit_code ?? 0) !== 0);
   if (failed && ended?.exit_reason === 'ok' && ending.cause === null) {
     const how = exited.signal ?? `code ${exited.exit_code}`;
-    const detail = `the agent says ok, but its process ended with ${how}`;
+    const detail = `the agent reports success, but its process ended with ${how}`;
     found.push(problem('process', 'exit_contradicts_result', detail));
   }
   return found;

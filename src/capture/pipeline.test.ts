@@ -215,7 +215,7 @@ for (const [what, second, gaps] of [
       gaps.map(() =>
         expect.objectContaining({
           code: 'contradiction',
-          detail: `Bash t1 is open and was requested again as another call: ${name}`,
+          detail: `Bash t1 is still open, but its id was reused for another call: ${name}`,
           excerpt: text.length > LIMITS.excerpt_bytes_max ? null : text,
         }),
       ),

@@ -1,6 +1,6 @@
 /**
- * The capture path as a table of contents: bytes → lines → records → drafts → canonical calls → events.
- * Contract: uses no clock and no files. The same bytes give the same events in any chunking. The caller journals the
+ * The capture path as an overview: bytes → lines → records → drafts → canonical calls → events.
+ * Contract: uses no clock and no files. The same bytes result in the same events in any chunking. The caller journals the
  * events before anything else sees them.
  */
 
@@ -28,7 +28,7 @@ import { Series } from './series.ts';
 import type { Cut } from './source/tail.ts';
 
 interface DraftGate {
-  /** The drafts of a line of a channel, before they become events and before anything in them is cut. */
+  /** The drafts of a line of a channel, before they become events and before anything in them is truncated. */
   drafts(drafts: readonly Draft[], channel: string): Draft[];
   /** The held-back parts of unfinished texts, requested when the primary channel has ended. */
   held(): Draft[];
@@ -56,7 +56,7 @@ export interface PipelineOptions {
   exact?: boolean;
 }
 
-/** Receives the contents of the files of a session. */
+/** Receives the contents of a session's files. */
 export interface Intake {
   push(channel: Channel, chunk: Buffer): Event[];
   /** One parsed record (of several session files merged by time). */
@@ -141,7 +141,7 @@ export class Pipeline implements Intake {
 
   #giveHeld(): void {
     for (const draft of this.#options.gate?.held() ?? []) {
-      // Without a line: the text spans several lines, and a recovery must not mistake it for a part of the last one.
+      // Without a line: the text spans several lines, and recovery must not mistake it for a part of the last line.
       if (!this.resumption.wasGiven(draft)) this.#correlator.draft(draft, null, this.#out);
     }
   }

@@ -1,6 +1,6 @@
 /**
  * Bytes of channels → lines → records → drafts, with one decoder.
- * Contract: the same bytes give the same drafts in any chunking, and every draft comes with its line.
+ * Contract: the same bytes result in the same drafts in any chunking, and every draft has its line.
  */
 import { byteText, decodesByteText, isAscii, NeedsText, toByteText } from '../lib/byte-text.ts';
 import { mayBeJson, nestsDeeper } from '../lib/json.ts';
@@ -52,7 +52,7 @@ export class Reader {
   }
 
   push(channel: Channel, chunk: Buffer): void {
-    // If the whole chunk is UTF-8, its lines need no check. A chunk cut within a character is not.
+    // If the whole chunk is valid UTF-8, its lines need no check. A chunk that ends within a character is not valid.
     this.#utf8_chunk = this.#byte_text && isUtf8(chunk) ? chunk : null;
     decodesByteText(this.#byte_text);
     let lines = this.#inputs.get(channel);
@@ -164,7 +164,7 @@ export class Reader {
   }
 }
 
-/** A line of which only the beginning is known. */
+/** A line with only a known beginning. */
 function lostLine(code: ProblemCode, detail: string, line: OversizeLine): DraftOf<'problem'> {
   const { bytes, sha256 } = line;
   const excerpt = wellFormed(line.head.toString('utf8'));
@@ -172,12 +172,12 @@ function lostLine(code: ProblemCode, detail: string, line: OversizeLine): DraftO
   return { kind, data: { ...data, bytes, sha256, excerpt } };
 }
 
-/** Kinds of drafts with texts that are later measured or cut. */
+/** Kinds of drafts with texts that are later measured or truncated. */
 const MEASURED = new Set(['problem', 'message_delta', 'thinking_delta', 'call_progress']);
 /** Longer lines may come close to a limit that is counted in characters. */
 const OPAQUE_BYTES_MAX = 256 * 1024;
 
-/** Texts that are measured or cut must be the same as byte text. */
+/** Texts that are measured or truncated must be the same as byte text. */
 function checkDrafts(drafts: readonly Draft[]): void {
   for (const { kind, data } of drafts)
     if (MEASURED.has(kind) && !isAscii(JSON.stringify(data))) throw new NeedsText();

@@ -1,6 +1,6 @@
 /**
- * Capture after a killed recorder: which lines have already produced their events, and where reading files resumes.
- * Contract: no event is produced twice and none is lost, wherever the recorder was killed.
+ * Capture after a killed recorder: which lines have already produced their events, and where reading resumes.
+ * Contract: no event is produced twice or lost, regardless of where the recorder was killed.
  */
 
 import type { Event, Raw } from '../model/event.ts';

@@ -1,4 +1,4 @@
-/** Facts about a run that are known apart from its records. */
+/** Facts about a run that are not in its records. */
 import type { Project, RunConfig } from '../model/parts.ts';
 
 export interface RunInfo {
@@ -19,7 +19,7 @@ export interface RunInfo {
   /** The requested model, until the agent reports the one it uses. */
   model: string | null;
   session_id: string | null;
-  /** Over behaviour only (RE-18), from the agent's facts about itself. */
+  /** Covers only behaviour (RE-18), including the agent's facts about itself. */
   fingerprint(session: {
     agent_version: string | null;
     model: string | null;

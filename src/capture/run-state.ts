@@ -27,7 +27,7 @@ export class RunState extends RunFold {
   ended: DataOf<'agent_ended'> | null = null;
   exited: DataOf<'process_exited'> | null = null;
   readonly problems = new Map<ProblemCode, number>();
-  /** Whether the run's own stream stopped in the middle of a line. */
+  /** Whether the run's own stream ended in the middle of a line. */
   torn = false;
   /** Used to recognise them in the session file. The outcome counts those beyond the limits. */
   readonly skills: Set<string> = new BoundedSet(LIMITS.skill_uses_max, LIMITS.skill_uses_chars_max);

@@ -38,7 +38,7 @@ export function closesLine(event: Event): boolean {
 export class Series {
   #seen = 0;
   /**
-   * Problems that were returned at least once, by their stored form. A new one is always returned, however many there
+   * Problems that were returned at least once, by their stored form. A new problem is always returned, no matter how many there
    * are.
    */
   readonly #known = new Set<string>();

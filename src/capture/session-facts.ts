@@ -55,7 +55,7 @@ export function startStep(context: StepContext, data: DraftOf<'step_started'>['d
     CAPTURE_LIMITS.step_tools_chars_free + CAPTURE_LIMITS.step_tools_input_share * offset();
   const fits = state.step_tools_chars + charsIn(state.tools) <= most;
   if (!fits && data.allowed_tools === null && !state.tools_left_out) {
-    const detail = 'the list of tools is long: steps from here on do not repeat it';
+    const detail = 'the list of tools is long: later steps do not repeat it';
     emit('problem', problem('correlate', 'truncated_value', detail).data);
   }
   emit('step_started', {

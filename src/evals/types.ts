@@ -90,7 +90,7 @@ export interface EvalFile {
 }
 
 export interface CommandResult {
-  /** Why it gave no answer; null if it ended normally. */
+  /** Why there is no answer; null if it exited normally. */
   failure: string | null;
   code: number | null;
   stdout: string;
@@ -128,7 +128,7 @@ export interface Tools {
     input: string;
     /** Additional environment variables of the command. */
     env: readonly string[];
-    /** Handling of too much output: `refuse` ends the command, `tail` keeps the last part. */
+    /** Handling of too much output: `refuse` stops the command, `tail` keeps the last part. */
     much_output: 'refuse' | 'tail';
   }): Promise<CommandResult>;
   ask(request: ModelRequest): Promise<{ text: string; failure: string | null }>;
@@ -149,7 +149,7 @@ export interface FileFacts {
 export interface RunPlace {
   /** Its normalised paths, as recorded and without symbolic links; empty when unknown. */
   roots: readonly string[];
-  /** Where commands may run; null for nowhere, with the reason in `refusal`. */
+  /** The folder in which commands may run; null if they may not, with the reason in `refusal`. */
   folder: string | null;
   refusal: string;
   /** `path` is relative to the folder and inside it. */

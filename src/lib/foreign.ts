@@ -115,7 +115,7 @@ export function timeOf(record: Native): number | undefined {
 /** A problem about figures that were refused since the last call; null if there are none. */
 export function refusedFigures(): DraftOf<'problem'> | null {
   if (refused.length === 0) return null;
-  const detail = `no possible figures, taken as unknown: ${refused.join(', ')}`;
+  const detail = `impossible figures, recorded as unknown: ${refused.join(', ')}`;
   refused.length = 0;
   return problem('figure_invalid', detail);
 }

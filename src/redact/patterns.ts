@@ -53,7 +53,7 @@ export function compilePatterns(sources: readonly string[]): Pattern | null {
 }
 
 const tooCostly = (others: number): string =>
-  `takes too many steps${others > 0 ? ` together with the ${others} before it` : ''}: give smaller counts, or + and * in their place`;
+  `takes too many steps${others > 0 ? ` together with the ${others} before it` : ''}: use smaller counts, or + and * instead`;
 
 function compilePattern(source: string): Machine {
   const known = compiled.get(source);

@@ -466,7 +466,7 @@ describe('cost', () => {
         '(?<n>x)\\k<n>': 'refers back to a group',
         '(?=a)b': 'looks ahead or behind',
         '(?<!a)b': 'looks ahead or behind',
-        '(?i:a)b': 'has a kind of group that is not supported',
+        '(?i:a)b': 'has an unsupported kind of group',
         '\\p{L}x': 'has the escape \\p, which is not supported',
         'a\\01': 'has an octal number',
         '[\\w-z]a': 'has a range from or to a class',

@@ -36,7 +36,7 @@ class Reader {
 
   read(): Node {
     const node = this.#alternatives();
-    if (this.#at < this.#source.length) throw new NotUnderstood('has a ) too many');
+    if (this.#at < this.#source.length) throw new NotUnderstood('has an unmatched )');
     return node;
   }
 
@@ -118,13 +118,13 @@ class Reader {
       throw new NotUnderstood('looks ahead or behind');
     const opening = /^\?(?::|<[A-Za-z_]\w*>)/.exec(this.#source.slice(this.#at))?.[0];
     if (opening === undefined && this.#source[this.#at] === '?')
-      throw new NotUnderstood('has a kind of group that is not supported');
+      throw new NotUnderstood('has an unsupported kind of group');
     this.#at += opening?.length ?? 0;
     this.#depth += 1;
     if (this.#depth > DEPTH_MAX) throw new NotUnderstood(`nests deeper than ${DEPTH_MAX} groups`);
     const node = this.#alternatives();
     this.#depth -= 1;
-    if (!this.#take(')')) throw new NotUnderstood('has a group without its )');
+    if (!this.#take(')')) throw new NotUnderstood('has a group without a closing )');
     return node;
   }
 
@@ -178,7 +178,7 @@ class Reader {
   }
 
   #classItem(): number | Uint8Array {
-    if (this.#at >= this.#source.length) throw new NotUnderstood('has a [ without its ]');
+    if (this.#at >= this.#source.length) throw new NotUnderstood('has a [ without a closing ]');
     const char = this.#source[this.#at] as string;
     this.#at += 1;
     if (char !== '\\') return char.charCodeAt(0);

@@ -27,7 +27,7 @@ export function compileRegex(source: string): Step[] {
 
 function emit(node: Node, steps: Step[]): void {
   if (steps.length > STEPS_MAX)
-    throw new NotUnderstood(`is too large: its counts come to more than ${STEPS_MAX} steps`);
+    throw new NotUnderstood(`is too large: its counts add up to more than ${STEPS_MAX} steps`);
   switch (node.is) {
     case 'set':
       steps.push({ op: 'set', set: node.set });

@@ -159,7 +159,7 @@ test('a file that is not a lock is named and left unchanged: text, JSON without 
   new DatabaseSync(database).exec('CREATE TABLE a (b)');
   for (const bytes of ['[[package]]\n', '{"pid":"1"}', readFileSync(database)]) {
     writeFileSync(path, bytes);
-    expect(() => takeLock(path)).toThrow(`${path}: this file is not a lock of tacho`);
+    expect(() => takeLock(path)).toThrow(`${path}: this file is not a tacho lock file`);
     expect(readFileSync(path)).toEqual(Buffer.from(bytes));
   }
 });

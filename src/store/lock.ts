@@ -47,7 +47,7 @@ function lockOrConvert(path: string): (() => void) | null {
   }
   const owner = ownerIn(readPrivate(path).toString('latin1'));
   if (owner === null) {
-    const text = `${path}: this file is not a lock of tacho: move it away, then try again`;
+    const text = `${path}: this file is not a tacho lock file: move it away and try again`;
     throw new TachoError('state_unusable', text, { stage: 'lock' });
   }
   if (mayLive(owner, dirname(path))) return null;

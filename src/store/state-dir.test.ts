@@ -92,7 +92,7 @@ describe('the state folder', () => {
       mkdirSync(join(path, 'lost+found'));
       writeFileSync(join(path, 'precious.txt'), '');
       expect(() => openStateDir(path)).toThrow(
-        `${path}: contains other files and no records of tacho: choose another folder with --state-dir or TACHO_HOME`,
+        `${path}: contains other files, but no tacho records: choose another folder with --state-dir or TACHO_HOME`,
       );
       expect([readdirSync(path).sort(), modeOf(path)]).toEqual([
         ['lost+found', 'precious.txt'],

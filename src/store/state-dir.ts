@@ -155,7 +155,7 @@ function refuseForeign(path: string): void {
   if (process.getuid !== undefined && found.uid !== process.getuid()) return;
   const names = readdirSync(path);
   if (names.includes('journal') || names.every((name) => AT_THE_START.test(name))) return;
-  const text = `${path}: contains other files and no records of tacho: ${ELSEWHERE}`;
+  const text = `${path}: contains other files, but no tacho records: ${ELSEWHERE}`;
   throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 

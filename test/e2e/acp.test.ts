@@ -148,7 +148,7 @@ describe('a run', () => {
     });
     expect(endOf(await play([{ text: 'Half a' }, { die: 'SIGKILL' }]))).toEqual({
       ...cut,
-      error: 'the agent was ended by SIGKILL before its end record',
+      error: 'the agent was killed by SIGKILL before it wrote an end record',
     });
     expect(endOf(await play([{ exit: 0 }]))).toMatchObject({ code: 1, ok: false });
   });

@@ -390,10 +390,7 @@ describe('runs made for tests', () => {
     ]);
     expect([code, JSON.parse(stdout).tests[0].eval]).toEqual([0, 'mends.yaml']);
     const none = await place.tacho(['eval', 'mends.yaml']);
-    expect([none.code, none.stderr]).toEqual([
-      2,
-      expect.stringContaining('say which agent to run'),
-    ]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('name the agent to run')]);
   });
 
   test('a missing agent fails its tests', async () => {

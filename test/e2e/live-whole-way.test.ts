@@ -313,7 +313,7 @@ verifies(
     const started = await client.wait(isType('session_start'), 'the run', from);
     client.send(input('user_input', started.session_id, { content: 'hello' }, 'i-3'));
     const { data } = await client.wait(refused('i-3'));
-    expect(data.message).toContain('takes no input while it runs');
+    expect(data.message).toContain('does not accept input during a run');
     kill(deaf.pid, 'SIGTERM');
     await deaf.done;
     await client.wait(ends(started.session_id));

@@ -176,7 +176,7 @@ test('a file without the x bit, a folder, and a script without its interpreter a
   for (const path of [flat, folder, script]) found.push(await failure(spawnAgent(plan(path, []))));
   const code = 'agent_not_executable';
   expect(found).toEqual([
-    { code, message: `${flat} is not executable: chmod +x it`, pid: null, exit: never },
+    { code, message: `${flat} is not executable: run chmod +x on it`, pid: null, exit: never },
     { code, message: `${folder} is a folder, not a program`, pid: null, exit: never },
     {
       code,

@@ -109,7 +109,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
       await ended();
       const late = {
         taken: false,
-        why: 'the agent has finished its work and takes no more input',
+        why: 'the agent has finished its work and accepts no more input',
         state: 'ended',
         allowed: ['running'],
       };
@@ -131,7 +131,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
       await ended();
       expect(run.say('hello')).toEqual({
         taken: false,
-        why: 'the run takes no input: start it with --accept-input',
+        why: 'the run does not accept input: start it with --accept-input',
         state: 'closed',
         allowed: [],
       });
@@ -200,7 +200,10 @@ verifies('LP-14', 'agents that accept no input say so', async () => {
   await ended();
   const answer = run.say('hello');
   expect(answer).toMatchObject({ taken: false, state: 'closed', allowed: [] });
-  expect(answer).toHaveProperty('why', expect.stringContaining('takes no input while it runs'));
+  expect(answer).toHaveProperty(
+    'why',
+    expect.stringContaining('does not accept input during a run'),
+  );
 });
 
 verifies(

@@ -285,7 +285,7 @@ verifies(
     expect([both.code, both.stderr]).toEqual([
       2,
       expect.stringContaining(
-        'tacho.yaml:5:5: targets.toy.log_format is the old name of stream_log: give stream_log alone',
+        'tacho.yaml:5:5: targets.toy.log_format is the old name of stream_log: use only stream_log',
       ),
     ]);
     target('    stream_log: everything\n');

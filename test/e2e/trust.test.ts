@@ -240,11 +240,11 @@ describe('the search for tacho.yaml', () => {
     const below = join(place.work, 'a', 'b');
     mkdirSync(below, { recursive: true });
     const inside = await tacho(['run', '--trust', 'x'], { cwd: below });
-    expect(inside.stderr).toContain('say which agent to run');
+    expect(inside.stderr).toContain('name the agent to run');
     rmSync(join(place.work, '.git'), { recursive: true });
     const home = await tacho(['run', '--trust', 'x'], { cwd: below, env: { HOME: place.work } });
     expect([home.stderr, existsSync(proof())]).toEqual([
-      expect.stringContaining('say which agent to run'),
+      expect.stringContaining('name the agent to run'),
       false,
     ]);
     await tacho(['run', '--trust', 'x'], { cwd: below });
@@ -265,7 +265,7 @@ describe('the search for tacho.yaml', () => {
       const { code, stderr } = await tacho(['run', '--trust', 'x'], { cwd: mine });
       expect([code, existsSync(proof())]).toEqual([2, false]);
       expect(stderr).toMatch(/^warning: .*tacho\.yaml is ignored: its folder can be written by/m);
-      expect((await tacho(['run', '--trust', 'x'])).stderr).toContain('it is not read');
+      expect((await tacho(['run', '--trust', 'x'])).stderr).toContain('tacho does not read it');
       expect((await tacho(demo('default'), { cwd: mine })).code).toBe(0);
     });
 
@@ -403,7 +403,7 @@ describe('a state folder made elsewhere', () => {
         writeFileSync(join(home, 'mark'), createHash('md5').update('x').digest('hex'));
         const { stderr } = await tacho(args, { env: { TACHO_HOME: home } });
         if (what === 'spool' && args[0] === 'emit') continue;
-        expect(stderr).toContain(`${home} was not made by this user's tacho`);
+        expect(stderr).toContain(`${home} was not created by this user`);
         expect(stderr).toContain(`tacho trust ${home}`);
       }
       const args = [...(COMMANDS[0] as string[])];
@@ -496,7 +496,7 @@ describe('a state folder made elsewhere', () => {
       if (text.includes('listening')) child.kill('SIGTERM');
     };
     const { stderr } = await tacho(['serve', '--json'], { env: { TACHO_HOME: home }, seen });
-    expect(stderr).toContain(`${home} was not made by this user's tacho`);
+    expect(stderr).toContain(`${home} was not created by this user`);
     expect(evil.dialled()).toBe(0);
   });
 

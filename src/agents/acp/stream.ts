@@ -48,7 +48,7 @@ export const stream = (options?: { resumed: boolean }) =>
   decoder<Stdout>((to) => {
     const talk = new Conversation(to, options?.resumed ?? false);
     const message = (msg: unknown, take: (message: FromAgent & FromClient) => void) =>
-      isNative(msg) && isMessage(msg) ? take(msg) : to.bad('no JSON-RPC message');
+      isNative(msg) && isMessage(msg) ? take(msg) : to.bad('not a JSON-RPC message');
     return {
       inside,
       timeOf,

@@ -76,7 +76,7 @@ const TOOL_BY_NAME: ReadonlyMap<string, string> = new Map(
   tools.rows.map(({ native, tool }) => [native, tool]),
 );
 
-/** Possible tools per kind, so that a command called `ls` is not taken for a tool of that name. */
+/** Possible tools per kind, so that a command called `ls` is not mistaken for a tool of that name. */
 const TOOLS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
   delete: [],
   edit: ['Edit', 'Write'],
@@ -138,7 +138,7 @@ export function canonicalOf({ native_tool, looked_up_as, mcp }: ToolName): strin
   return TOOL_BY_NAME.get(looked_up_as ?? native_tool) ?? native_tool;
 }
 
-/** `mcp__<server>__<tool>` is canonical; `mcp_<server>_<tool>` is cut at the first underscore. */
+/** `mcp__<server>__<tool>` is canonical; `mcp_<server>_<tool>` is split at the first underscore. */
 function named(name: string): ToolName {
   if (name.startsWith('mcp__') || !name.startsWith(MCP_PREFIX)) return { native_tool: name };
   const mcp = split(name.slice(MCP_PREFIX.length), '_');

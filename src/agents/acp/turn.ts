@@ -143,7 +143,7 @@ export class Turn extends Writer {
     const update = nativeOf(params.toolCall) ?? nativeOf(nativeOf(params.subject)?.toolCall);
     const id = idOf(update?.toolCallId);
     const call = update && id ? this.#calls.take(update, id, false) : null;
-    if (call === null) return this.to.bad('a permission is asked for no open call');
+    if (call === null) return this.to.bad('a permission request for a call that is not open');
     this.#begin(call);
     this.#calls.request(call);
     call.asked = true;

@@ -61,7 +61,7 @@ export const stream = () =>
       records: {
         assistant: (record) => talk.assistant(record as Assistant, null),
         user(record) {
-          // A repeated text carries the time when it was sent, not when the CLI accepted it.
+          // A repeated text has the time when it was sent, not when the CLI accepted it.
           if (record.isReplay === true) to.at_ms = undefined;
           talk.user(record as User, factsOf(record as User));
         },
@@ -148,7 +148,7 @@ function factsOf(record: User): FactsOf {
 class Turns extends Writer {
   readonly talk = new Conversation(this.to);
   readonly #spending = new Spending();
-  /** The message of stream events that carry no message id. */
+  /** The message of stream events without a message id. */
   #streaming: string | null = null;
 
   begin(record: StreamEvent): void {

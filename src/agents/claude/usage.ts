@@ -127,7 +127,7 @@ export class SessionSpending {
     this.#pending.set(file, message);
   }
 
-  /** An aborted message has the figures of its beginning. The CLI leaves them out too. */
+  /** An aborted message has the figures of its beginning. The CLI omits them too. */
   interrupted(): void {
     if (this.#pending.get(ROOT)?.stop_reason === null) this.#pending.delete(ROOT);
   }

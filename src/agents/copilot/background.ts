@@ -1,4 +1,4 @@
-/** Work that outlasts its call's result: commands still running in their shell, and background sub-agents. */
+/** Work that outlives its call's result: commands still running in their shell, and background sub-agents. */
 import { RecentMap, RecentSet } from '../../lib/bounded.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { Writer } from '../kit/drafts.ts';
@@ -36,7 +36,7 @@ export class Background extends Writer {
     if (exit_code !== null || stopped) this.#ended(nativeOf(input)?.shellId, exit_code);
   }
 
-  /** `system.notification`: a command ended by itself. */
+  /** `system.notification`: a command exited on its own. */
   notified(kind: Inside<Data<'system.notification'>['kind']> | null): void {
     if (kind?.type !== 'shell_completed') return;
     const exit_code = codeOf(kind.exitCode);

@@ -26,7 +26,7 @@ function patchFiles(patch: string): Change[] {
   }));
 }
 
-/** A patch is one text. It is kept whole, with the file's name next to it if there is only one. */
+/** A patch is one text. It is kept unchanged, with the file's name next to it if there is only one. */
 export function patchInput(patch: string): Open {
   const [first, ...others] = patchFiles(patch);
   return first === undefined || others.length > 0 ? { patch } : { patch, filename: first.path };

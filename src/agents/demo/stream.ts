@@ -77,7 +77,7 @@ const ROWS: Readonly<Record<RecordType, Row>> = {
     const decision = oneOf(DECISIONS, record.decision);
     if (decision === null) return to.bad('decision');
     const source = textOf(record.source);
-    // A decision that answers a question carries the question's id.
+    // A decision that answers a question has the question's id.
     const request_id = idOf(record.request);
     const tool = idOf(record.tool);
     if (request_id !== null)

@@ -39,7 +39,7 @@ const SHOWN_END = ' MCP Server)';
 
 /**
  * Server and tool of `mcp_<server>_<tool>`. Only the session file's display name separates them reliably. Without it,
- * the name is cut where the CLI cuts it, at the first underscore.
+ * the name is split where the CLI splits it, at the first underscore.
  */
 export function mcpOf(native_tool: string, shown: string | null): McpName {
   if (!native_tool.startsWith(PREFIX)) return undefined;
@@ -50,7 +50,7 @@ export function mcpOf(native_tool: string, shown: string | null): McpName {
   return { server: native_tool.slice(PREFIX.length, cut), tool: native_tool.slice(cut + 1) };
 }
 
-/** `<tool> (<server> MCP Server)`, cut at the last bracket that leaves two non-empty names. */
+/** `<tool> (<server> MCP Server)`, split at the last bracket that leaves two non-empty names. */
 function shownOf(shown: string): McpName {
   if (!shown.endsWith(SHOWN_END)) return undefined;
   const names = shown.slice(0, -SHOWN_END.length);

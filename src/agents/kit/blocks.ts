@@ -41,7 +41,7 @@ export function putDelta(to: Drafts, piece: Piece | null, said: Said, ignored: W
 const KNOWN: Words = new Set(['text', 'thinking']);
 const DELTAS: Words = new Set(['text_delta', 'thinking_delta']);
 
-/** A block that cannot be read: of an unknown type, or of a known type without its text. */
+/** A block that cannot be decoded: of an unknown type, or of a known type without its text. */
 export function putUnknown(to: Drafts, place: string, type: unknown, known = KNOWN.has(type)) {
   const bad = known || typeof type !== 'string';
   to.problem(bad ? 'bad_record' : 'unknown_record', `${place}/${textOf(type) ?? 'no type'}`);

@@ -61,7 +61,7 @@ export class Drafts {
     this.root = root;
   }
 
-  /** A sub-agent of an unknown call speaks. Its text must not be taken for the root agent's. */
+  /** A sub-agent of an unknown call speaks. Its text must not be mistaken for the root agent's. */
   get lost(): boolean {
     return !this.root && this.parent === null;
   }

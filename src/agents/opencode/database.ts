@@ -22,7 +22,7 @@ const ROOTS = `SELECT id, time_updated FROM session WHERE parent_id IS NULL
 /** The CLI may still be writing. */
 const BUSY_WAIT_MS = 2_000;
 
-/** Contract: `use` sees one state of the database, whatever the CLI writes in the meantime. */
+/** Contract: `use` sees one state of the database, even if the CLI writes in the meantime. */
 function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Generator<T> {
   // If a journal file is a pipe, SQLite would wait for its writer.
   for (const beside of [`${path}-journal`, `${path}-wal`, `${path}-shm`]) {

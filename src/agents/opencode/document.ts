@@ -50,7 +50,7 @@ export class DocumentLines extends Writer {
     }
     if (!this.#sure && !FIRST.test(line)) {
       this.#close();
-      this.to.problem('not_json', 'a record that does not parse');
+      this.to.problem('not_json', 'a record that cannot be parsed');
       return null;
     }
     this.#sure = true;
@@ -74,7 +74,7 @@ export class DocumentLines extends Writer {
     piece.lines.push(line);
     piece.chars += line.length;
     if (piece.chars <= LIMITS.line_bytes_max) return;
-    this.to.problem('oversize_line', `a ${piece.name} of the export is over the limit`);
+    this.to.problem('oversize_line', `a ${piece.name} of the export is over the size limit`);
     piece.name = null;
     piece.lines = [];
   }
@@ -88,7 +88,7 @@ export class DocumentLines extends Writer {
     // The closing line may carry the comma to the next piece.
     const value = jsonInside(piece.lines.join('').replace(/,$/, ''));
     if (isNative(value)) return [{ [piece.name]: value }];
-    this.to.bad(`a ${piece.name} of the export that does not parse`);
+    this.to.bad(`a ${piece.name} of the export that cannot be parsed`);
     return NOTHING;
   }
 

@@ -208,7 +208,7 @@ describe('unfinished texts', () => {
       const late = [delta('prt_0', ' and more'), delta('prt_1', ' and more')];
       const events = decoded(created(SES), message('msg_1', SES), ...parts, ...late);
       expect(texts(events)).toContain('text 1 and more');
-      expect(problems(events)).toContain('bad_record message.part.delta of an unknown part');
+      expect(problems(events)).toContain('bad_record message.part.delta for an unknown part');
     },
   );
 

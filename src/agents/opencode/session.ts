@@ -126,7 +126,7 @@ function isStored(path: string): boolean {
 function fileBeside<F>(path: string, main: string): F | null {
   if (!existsSync(path)) return null;
   if (path !== main && !liesBeside(path, main)) {
-    const message = `${path}: behind a link, or not a regular file`;
+    const message = `${path}: is behind a symbolic link or is not a regular file`;
     throw new TachoError('not_a_file', message, { stage: 'read' });
   }
   const { text } = readTextFile(path, { bytes_max: LIMITS.line_bytes_max, stage: 'read' });

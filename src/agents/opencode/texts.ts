@@ -24,7 +24,7 @@ function begun({ parent, lost, at_ms }: Drafts, part: Part) {
     session_id: idOf(part.sessionID),
     message_id: idOf(part.messageID),
     parent,
-    /** The call of the sub-agent that wrote it is unknown. The text must not be taken for the root agent's. */
+    /** The call of the sub-agent that wrote it is unknown. The text must not be mistaken for the root agent's. */
     lost,
     said: { role: null, synthetic: false } as Said,
     text: '',
@@ -83,7 +83,7 @@ export class Texts extends Writer {
   delta(part_id: string, text: string): void {
     const held = this.#held.get(part_id);
     if (held === undefined) {
-      if (!this.#done.has(part_id)) this.to.bad('message.part.delta of an unknown part');
+      if (!this.#done.has(part_id)) this.to.bad('message.part.delta for an unknown part');
       return;
     }
     this.#set(held, held.text + text);

@@ -40,7 +40,7 @@ const PATCHES: ReadonlySet<string> = new Set(['apply_patch', 'patch']);
 
 /**
  * MCP tools are named `<server>_<tool>`, without any other mark: a name with an underscore that is not a built-in is
- * one. A plugin's tool with such a name looks the same, and a server name with an underscore is cut at its first.
+ * one. A plugin's tool with such a name looks the same, and a server name with an underscore is split at the first one.
  */
 function mcpOf(native_tool: string): { server: string; tool: string } | null {
   const at = native_tool.indexOf('_');

@@ -474,7 +474,7 @@ describe('how runs end on stdout', () => {
     const cut = stdout(...first, start, ...turn(said([text('two')])), over());
     expect(ending(cut)).toEqual(['incomplete', 'none', 0, 0]);
     expect(problems(cut)).toEqual([
-      'no_end_record the stream has no end record of its last prompt',
+      'no_end_record the stream has no end record for its last prompt',
     ]);
     const whole = stdout(...first, start, ...turn(said([text('two')])), ...end);
     expect(ending(whole)).toEqual(['ok', 'native_result', 0, 0]);

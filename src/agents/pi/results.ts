@@ -40,7 +40,7 @@ export interface Asked {
   readonly tool: string;
   /** Whether this version measures durations. If so, a call without a duration never ran. */
   readonly measured: boolean;
-  /** Whether the model's message was cut by the output limit. Its calls are not run. */
+  /** Whether the model's message was truncated by the output limit. Its calls are not run. */
   readonly cut: boolean;
   /** Whether the tool was seen at work. */
   readonly ran: boolean;

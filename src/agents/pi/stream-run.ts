@@ -34,7 +34,7 @@ export class Run extends Writer {
     this.pieces.abandon(this.talk);
     if (this.#ended) this.#giveUp();
     else if (this.#reopened) {
-      this.to.problem('no_end_record', 'the stream has no end record of its last prompt');
+      this.to.problem('no_end_record', 'the stream has no end record for its last prompt');
     }
   }
 

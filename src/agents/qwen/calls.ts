@@ -39,7 +39,7 @@ const SHELL = 'run_shell_command';
 const FILE_TOOLS: ReadonlySet<string> = new Set(['write_file', 'edit', 'replace', 'notebook_edit']);
 const OVERWRITTEN = /^Successfully overwrote /;
 const SUB_AGENTS: ReadonlySet<unknown> = new Set(['agent', 'task']);
-/** Tools with work that may outlast their result. */
+/** Tools with work that may outlive their result. */
 const TASK_TOOLS: ReadonlySet<unknown> = new Set([SHELL, 'agent', 'task', 'monitor']);
 /** The end of a shell's report, after the command's own output. */
 const EXIT_CODE = /\nExit Code: (-?\d{1,9})\nSignal: [^\n]*(?:\n|$)/g;

@@ -4,7 +4,7 @@ import { FAIL_ON, type FailOn } from '../../model/words.ts';
 
 /** Checks a value that becomes a separate argument of the agent. Null if it is fine. */
 export const likeFlag = (value: string | null): string | null =>
-  value?.startsWith('-') ? 'must not begin with "-": the agent would take it for a flag' : null;
+  value?.startsWith('-') ? 'must not begin with "-": the agent would treat it as a flag' : null;
 
 export const isFailOn = (word: string): word is FailOn =>
   (FAIL_ON as readonly string[]).includes(word);

@@ -1,5 +1,5 @@
 /**
- * Consent to the effects of files in a repository. A file asks with its content; the user agrees on a terminal, with
+ * Consent to the effects of files in a repository. A file requests consent for its content; the user agrees on a terminal, with
  * `tacho trust`, or with `--trust` for one command. Consent covers the content that was shown: a changed file asks
  * again.
  */
@@ -26,7 +26,7 @@ export interface Asking {
 }
 
 export interface Consenting extends Acting {
-  /** Null if no one can be asked. */
+  /** Null if nobody can be asked. */
   ask(question: string): boolean | null;
 }
 
@@ -41,7 +41,7 @@ const lines = ({ effects }: Asking) => [
     : []),
 ];
 
-/** A harmless beginning must not hide the rest. */
+/** A harmless beginning must not hide the end. */
 export function shown(effect: string): string {
   const text = oneLine(effect, EFFECT_CHARS_MAX);
   const more = oneLine(effect, Number.POSITIVE_INFINITY).length - text.length;

@@ -1,5 +1,5 @@
 /**
- * Finds the `tacho.yaml` of a folder: never above the repository or the home folder, never one that others can write.
+ * Finds the `tacho.yaml` of a folder: never above the repository or the home folder, never one that others can write to.
  */
 import { existsSync, lstatSync, realpathSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,17 +23,17 @@ const untrusted = (text: string) => new TachoError('untrusted', text, { stage: '
 
 export const notRead = (path: string, why: string) =>
   untrusted(
-    `${path}: ${why}: it is not read; make it yours alone (chown, chmod go-w) or remove it`,
+    `${path}: ${why}: tacho does not read it; make it writable only by you (chown, chmod go-w), or remove it`,
   );
 
 export const linked = (path: string) =>
   untrusted(
-    `${path}: is a link to a file outside of its repository or folder: it is not read; replace it by a copy`,
+    `${path}: is a link to a file outside of its repository or folder: tacho does not read it; replace it with a copy`,
   );
 
 /**
  * The nearest `tacho.yaml` from `cwd` upwards, or null. The search ends at the top of the repository, at the home
- * folder, and at a folder that others can write. A file there is refused in `cwd` itself; above it, `say` reports
+ * folder, and at a folder that others can write to. A file there is refused in `cwd` itself; above it, `say` reports
  * that it is ignored.
  */
 export function findConfig(cwd: string, say: (text: string) => void = () => {}): string | null {

@@ -26,8 +26,7 @@ export function logOf(
 ): TargetLog {
   if (log_format === undefined) return { stream_log, warnings: [] };
   const here = place.inside('log_format');
-  if (stream_log !== undefined)
-    here.mistake('is the old name of stream_log: give stream_log alone');
+  if (stream_log !== undefined) here.mistake('is the old name of stream_log: use only stream_log');
   const now = own(LOG_FORMATS, log_format) as StreamLog;
   const say = `${fieldName(here.at)} is deprecated: write "stream_log: ${now}" instead`;
   return { stream_log: now, warnings: [say] };

@@ -20,7 +20,7 @@ export const NOT_RECOVERED = 'the unfinished runs in it are not recovered';
 
 /** `what`: the work that is not done in such a folder. */
 export const foreignState = (state_dir: string, what: string) =>
-  `${state_dir} was not made by this user's tacho: ${what}; check its contents, then run: tacho trust ${state_dir}`;
+  `${state_dir} was not created by this user: ${what}; check its contents, then run: tacho trust ${state_dir}`;
 
 /** Reports the work that is not done if the folder is not the user's own. */
 export function mayAct(state_dir: string, what: string, { trust, say }: Acting): boolean {

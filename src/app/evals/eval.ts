@@ -1,4 +1,4 @@
-/** An eval from start to end: parallel gradings, each result passed on as soon as it is known. */
+/** Runs an eval: parallel gradings, each result reported as soon as it is known. */
 import { totalTokens } from '../../evals/graders/metrics.ts';
 import { type EvalReport, type EvalRow, RESULT_SCHEMA, reportOf } from '../../evals/results.ts';
 import { gradeTest, type TestGrade } from '../../evals/score.ts';

@@ -1,4 +1,4 @@
-/** Redaction in evals: of the input of graders, of their answers, and of the stored results. */
+/** Redaction in evals: of grader input, grader answers, and stored results. */
 import type { EvalRow } from '../../evals/results.ts';
 import type { AssertionResult } from '../../evals/types.ts';
 import type { Redactor } from '../../redact/gate.ts';

@@ -25,7 +25,7 @@ export function readComparable(path: string): EvalRow[] {
   return rows;
 }
 
-/** The rows of a results file. A cut-off last line is skipped; any other line that is not a row is an error. */
+/** The rows of a results file. An incomplete last line is skipped; any other line that is not a row is an error. */
 export function readResults(path: string): EvalRow[] {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-/** A run made for a test, through the same code as `tacho run`; its transcript is what is graded. */
+/** A run for a test, using the same code as `tacho run`; its transcript is graded. */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { prepareRun } from '../run/request.ts';
 import { runAgent } from '../run/run-agent.ts';
 import { transcriptsIn } from './subjects.ts';
 
-/** Ends with which an agent has done what it could: these are graded, the others are failures of the run. */
+/** Exit reasons after which an agent has done its work: these runs are graded, all others are failures. */
 const GRADED: ReadonlySet<ExitReason> = new Set([
   'ok',
   'denied',
@@ -21,7 +21,7 @@ const GRADED: ReadonlySet<ExitReason> = new Set([
   'budget_exceeded',
 ]);
 
-/** A copy of a folder for one run to work in, so that runs do not see what others did. */
+/** A copy of a folder for one run to work in, so that runs do not see each other's changes. */
 export function copyWorkspace(template: string) {
   const path = mkdtempSync(join(tmpdir(), 'tacho-eval-'));
   const remove = () => rmSync(path, { recursive: true, force: true });
@@ -34,7 +34,7 @@ export function copyWorkspace(template: string) {
   }
 }
 
-/** `live`: takes problems of the run's live session. Returns in `error` why there is nothing to grade. */
+/** `live`: receives problems of the run's live session. Returns in `error` why there is nothing to grade. */
 export async function runForTest(
   options: AgentRunOptions,
   signal: AbortSignal,

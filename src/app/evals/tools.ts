@@ -10,7 +10,7 @@ import { durationText } from '../../lib/figures.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { askModel } from './ask-model.ts';
 
-/** A pattern that runs forever cannot be interrupted, so it runs in a worker that can be ended. */
+/** A pattern that runs forever cannot be interrupted, so it runs in a worker that can be terminated. */
 const MATCHER = `
 const { parentPort } = require('node:worker_threads');
 parentPort.on('message', ({ pattern, flags, texts }) => {
@@ -100,8 +100,8 @@ function graderEnvironment(env: NodeJS.ProcessEnv, names: readonly string[]): No
 type CommandRequest = Parameters<Tools['run']>[0];
 
 /**
- * The verdict is complete when the grader itself has ended. Processes that it left are then ended: its group, its
- * session, and daemons, which carry its mark.
+ * The verdict is complete when the grader itself has exited. Processes that it left are then terminated: its group, its
+ * session, and daemons, which have its mark.
  */
 function runCommand(
   { command, cwd, timeout_ms, input, env: names, much_output }: CommandRequest,
@@ -113,14 +113,14 @@ function runCommand(
     cwd: cwd ?? process.cwd(),
     env: { ...graderEnvironment(env, names), [RUN_ID_VARIABLE]: run_id },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // In its own group, so that its children end with it.
+    // In its own group, so that its children are terminated with it.
     detached: true,
   });
   const root = { pid: child.pid ?? 0, run_id, start: startOf(child.pid ?? 0) };
   let failure: string | null = null;
   const end = (why: string) => {
     failure ??= why;
-    // The grader itself immediately; the rest of its tree when it has ended.
+    // The grader itself immediately; the rest of its tree when it has exited.
     child.kill('SIGKILL');
   };
   const most = APP_LIMITS.grader_output_bytes_max;

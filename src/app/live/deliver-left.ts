@@ -5,7 +5,7 @@ import { type Acting, mayAct } from '../config/own-state.ts';
 import { APP_LIMITS } from '../limits.ts';
 import type { DeliverOptions } from './deliver.ts';
 
-/** Returns a function to call at the end; it waits only briefly. Nothing is loaded if nothing is left. */
+/** Returns a function to call at the end; it waits only briefly. If nothing is left, no code is loaded. */
 export function deliverLeft(
   state_dir: string,
   options: Acting & Omit<DeliverOptions, 'say'>,

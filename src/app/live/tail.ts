@@ -1,4 +1,4 @@
-/** Watches a collector as a client: across lost connections, in order, each message once (LP-10, LP-11). */
+/** Reads from a collector as a client: across lost connections, in order, each message once (LP-10, LP-11). */
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../lib/clock.ts';

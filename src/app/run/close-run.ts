@@ -33,9 +33,9 @@ export interface Closing extends EndedRun {
   exit: AgentExit | null;
   cause: string | null;
   limits: RunLimits;
-  /** The limit for which the run was ended, as text. */
+  /** The limit that stopped the run, as text. */
   limit: string | null;
-  /** Names of processes that outlived the agent and were ended. */
+  /** Names of processes that outlived the agent and were terminated. */
   left: string[];
   /** The work tree before the run. Null if unknown. */
   before: Worktree | null;
@@ -50,13 +50,13 @@ export interface RunResult {
   run_id: string;
   outcome: RunOutcome;
   exit_reason: ExitReason;
-  /** Why tacho ended the run: timeout, limit, the name of a signal, or abort. Null if the agent ended by itself. */
+  /** Why tacho stopped the run: timeout, limit, the name of a signal, or abort. Null if the agent exited on its own. */
   cause: string | null;
-  /** Whether the journal has the whole record. */
+  /** Whether the journal has the complete record. */
   recorded: boolean;
   /** Why the recorded run is not in the list of runs, or null. */
   unlisted: string | null;
-  /** Views of the events that failed. The record itself is whole. */
+  /** Views of the events that failed. The record itself is complete. */
   failed_views: FailedView[];
 }
 
@@ -69,7 +69,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   await reconcile(closing);
   await compareWorktree(closing);
   for (const draft of lastNotes(closing)) await note(closing, draft);
-  // Some figures are known only now: a run may exceed a limit although nothing ended it in time.
+  // Some figures are known only now: a run may exceed a limit although nothing stopped it in time.
   const limit = closing.limit ?? overLimit(closing.limits, pipeline.state);
   const lost = lostRecord(recording);
   if (lost !== null) recorder.fail(lost);
@@ -82,7 +82,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   return endRun(closing, recorder.failure === null);
 }
 
-/** Stores the files of a whole record, and releases everything. */
+/** Stores the files of a complete record, and releases everything. */
 export async function endRun(closing: Closing, whole: boolean): Promise<RunResult> {
   const { recording, cause } = closing;
   const outcome = recording.outcome();
@@ -101,11 +101,11 @@ export async function endRun(closing: Closing, whole: boolean): Promise<RunResul
   return { run_id, outcome, exit_reason, cause, recorded, unlisted, failed_views };
 }
 
-/** If the spool is kept, `runs recover` builds the whole record from it, for instance once the disk has room again. */
+/** If the spool is kept, `runs recover` builds the complete record from it, for example once the disk has room again. */
 async function endUnrecorded({ recording, spool }: Closing, finished: EventOf<'run_finished'>) {
   const left = spool !== null && existsSync(spool.stdout) && existsSync(spool.meta);
   const next = left
-    ? 'its raw output is kept, finish it with: tacho runs recover'
+    ? 'its raw output is kept; to finish it, run: tacho runs recover'
     : 'its raw output is missing too';
   const error = `the run could not be recorded: ${recording.recorder.failure?.message}; ${next}`;
   const failed = { ok: false, exit_reason: 'capture_error' as const, error, digest: null };
@@ -113,7 +113,7 @@ async function endUnrecorded({ recording, spool }: Closing, finished: EventOf<'r
 }
 
 function* firstNotes({ recording, left }: Closing): Generator<Draft> {
-  const detail = `processes outlived the agent and were ended: ${left.join(', ')}`;
+  const detail = `processes outlived the agent and were terminated: ${left.join(', ')}`;
   if (left.length > 0) yield problem('process', 'processes_left', detail);
   // Secrets that are too short to be distinguished from ordinary text are named, never shown.
   const { too_short } = recording.redactor;
@@ -124,7 +124,7 @@ function* firstNotes({ recording, left }: Closing): Generator<Draft> {
 /** Each is recorded before the next is requested: a view may fail because of one of them. */
 function* lastNotes({ recording, pipeline, limits }: Closing): Generator<Draft> {
   const { recorder } = recording;
-  const cut = `${recorder.cut} events were too large to record: their long texts were cut`;
+  const cut = `${recorder.cut} events were too large to record: their long texts were truncated`;
   if (recorder.cut > 0) yield problem('store', 'truncated_value', cut);
   for (const { view, why } of [...recorder.failed])
     yield problem('process', 'view_failed', `${view} failed and was dropped: ${why}`);

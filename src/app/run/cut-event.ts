@@ -1,4 +1,4 @@
-/** Cuts the long texts of an event that is too large for a journal entry, each with a mark of its length. */
+/** Truncates the long texts of an event that is too large for a journal entry, and marks each with its length. */
 
 import type { Event } from '../../model/event.ts';
 import { STORE_LIMITS } from '../../store/limits.ts';

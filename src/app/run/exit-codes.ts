@@ -4,7 +4,7 @@ import type { ErrorCode, TachoError } from '../../lib/errors.ts';
 import { own } from '../../lib/own.ts';
 import type { ExitReason } from '../../model/words.ts';
 
-/** The run ended well but meets a condition of `--fail-on`. */
+/** The run succeeded but meets a condition of `--fail-on`. */
 export const EXIT_CAUGHT = 1;
 export const EXIT_USAGE = 2;
 export const EXIT_SOFTWARE = 70;

@@ -1,4 +1,4 @@
-/** The fingerprint of a run: a hash over behaviour only (RE-18). */
+/** The fingerprint of a run: a hash of its behaviour only (RE-18). */
 import { createHash } from 'node:crypto';
 import type { RunConfig } from '../../model/parts.ts';
 

@@ -1,4 +1,4 @@
-/** Starts the agent of a run. Its spool is described on disk first, so that a recovery knows what may be running. */
+/** Starts the agent of a run. Its spool is described on disk first, so that recovery knows which process may be running. */
 import { problem } from '../../capture/decode.ts';
 import { type Drain, drainsFor } from '../../capture/source/drain.ts';
 import { RUN_ID_VARIABLE } from '../../capture/source/process-tree.ts';
@@ -13,7 +13,7 @@ export interface Launched {
   agent: AgentProcess;
   drains: readonly Drain[];
   started_ms: number;
-  /** The same moment by the monotonic clock. */
+  /** The same time according to the monotonic clock. */
   started_elapsed: number;
   problems: readonly Draft[];
 }

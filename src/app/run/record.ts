@@ -11,7 +11,7 @@ import { refused } from './run-input.ts';
 
 const elsewhere = () => refused('closed', 'the run is only recorded here, not controlled');
 
-/** Takes the messages one by one and waits for the journal. After `abort`, no further message is read. */
+/** Accepts the messages one by one and waits for the journal. After `abort`, no further message is read. */
 export function startRecord(given: RecordOptions, views: readonly View[]): RunControl {
   let cause: string | null = null;
   const { clock = clockOf(process.env), random = randomOf(process.env) } = given;

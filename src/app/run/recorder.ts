@@ -1,6 +1,6 @@
 /**
- * Between capture and everything else: events pass the gate, are journalled, and only then shown (ST-2, ST-7).
- * Contract: everything shown is durable. When the journal fails, only the end of what was begun is still shown. Views
+ * Between capture and everything else: events pass the gate, are journalled, and are shown only then (ST-2, ST-7).
+ * Contract: everything shown is durable. If the journal fails, only the end of started calls and of the run is shown. Views
  * of byte text are the exception: they get events immediately, and their output must not be visible before `flush`
  * has returned.
  */
@@ -14,12 +14,12 @@ import { STORE_LIMITS } from '../../store/limits.ts';
 import { type Fitted, fitEvent } from './cut-event.ts';
 
 /**
- * Takes events that are in the journal. The recorder waits for it, so a slow reader slows the reading and loses
+ * Receives events that are in the journal. The recorder waits for it, so a slow reader slows the recording and loses
  * nothing.
  */
 export type EventSink = (events: readonly Event[]) => void | Promise<void>;
 
-/** Takes the events of a run. Contract: a failing view is dropped and reported, and the run is still recorded. */
+/** Receives the events of a run. Contract: a failing view is dropped and reported, and the run is still recorded. */
 export interface View {
   /** For people: "the transcript". */
   name: string;
@@ -50,7 +50,7 @@ const LF = 10;
 /** Bytes of entries that are journalled together. */
 const HELD_BYTES = 1024 * 1024;
 
-/** Kinds with texts that an outcome cuts to one line each. */
+/** Kinds with texts that an outcome truncates to one line each. */
 const CUT_LATER: ReadonlySet<Event['kind']> = new Set([
   'problem',
   'provider_retried',
@@ -69,7 +69,7 @@ export interface JournalledEvent {
 }
 
 export class Recorder {
-  /** Why the journal takes no more entries. Null while it works. */
+  /** Why the journal accepts no more entries. Null while it works. */
   failure: Error | null = null;
   /** Number of events that were too large for the journal and lost a part of their texts. */
   cut = 0;
@@ -112,7 +112,7 @@ export class Recorder {
       const results = await this.#options.journal.append(entries);
       const refused = results.find((result) => result === 'gap' || result === 'conflict');
       if (refused !== undefined)
-        throw new Error(`the journal has another record of this run (${refused})`);
+        throw new Error(`the journal already has a different record of this run (${refused})`);
     } catch (error) {
       this.failure = error as Error;
     }
@@ -139,7 +139,7 @@ export class Recorder {
     else this.#digest.update(`${bodies.join('\n')}\n`);
   }
 
-  /** Replaces the last held texts by their bytes, one line each. Returns all of these bytes. */
+  /** Replaces the last held texts with their bytes, one line each. Returns all of these bytes. */
   #asBytes(bodies: readonly string[]): Buffer {
     const length = bodies.reduce((sum, body) => sum + body.length + 1, 0);
     if (this.#fill + length > this.#slab.length) {
@@ -157,7 +157,7 @@ export class Recorder {
       this.#fill = end + 1;
     }
     const bytes = slab.subarray(from, this.#fill);
-    // A step that cut or changed a part of a character would produce a journal that cannot be verified.
+    // A step that splits or changes a character would produce a journal that cannot be verified.
     if (!isUtf8(bytes)) throw new NeedsText();
     return bytes;
   }
@@ -219,7 +219,7 @@ export class Recorder {
   }
 }
 
-/** An event of byte text, unchanged. Throws if its text was or will be measured or cut. */
+/** An event of byte text, unchanged. Throws if its text was or will be measured or truncated. */
 function fitBytes(event: Event, body: string): Fitted {
   const { kind, data } = event;
   const cut = kind === 'problem' && data.code === 'truncated_value';

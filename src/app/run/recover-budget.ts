@@ -26,10 +26,10 @@ export function triedEnough(spool: Spool): boolean {
 
 function whyNotAuto(spool: Spool): string | null {
   if (triedEnough(spool))
-    return `the automatic recovery failed ${APP_LIMITS.auto_recover_attempts_max} times`;
+    return `automatic recovery failed ${APP_LIMITS.auto_recover_attempts_max} times`;
   const bytes = [spool.stdout, spool.stderr, spool.meta].reduce((sum, at) => sum + bytesAt(at), 0);
   if (bytes <= APP_LIMITS.auto_recover_bytes_max) return null;
-  return `its ${bytesText(bytes)} are over the limit of the automatic recovery`;
+  return `its ${bytesText(bytes)} exceed the limit for automatic recovery`;
 }
 
 /** Records an automatic attempt. Returns why it must not be made, or null. */

@@ -65,7 +65,7 @@ export async function findInJournal(
   const { agent: id, cwd, prompt, config } = started.data;
   const agent = await findAgent(id);
   if (agent === undefined)
-    throw new Error(`the run is of "${id}", which is not an agent that this version knows`);
+    throw new Error(`the run is from the agent "${id}", which this version does not support`);
   const meta = {
     version: 1 as const,
     run_id,
@@ -95,7 +95,7 @@ interface Folded {
 const BATCH_CHARS = 1024 * 1024;
 const BATCH_EVENTS = 1024;
 
-/** Brings the capture to the end of the journal. */
+/** Advances the capture to the end of the journal. */
 export async function foldJournal({ recording, pipeline }: Capture, known: Known): Promise<Folded> {
   const { run_id, recorder, journal, state } = recording;
   const folded: Folded = { last: null, foreign: 0, missing: 0 };
@@ -125,7 +125,7 @@ export async function foldJournal({ recording, pipeline }: Capture, known: Known
   await flush();
   // A segment was temporarily unreadable: its events would be captured again, and differ.
   if (read_to !== (await journal.lastSeq(run_id, CAPTURE_SOURCE)))
-    throw unread(`${state.journal}: its entries of the run cannot be read now`);
+    throw unread(`${state.journal}: the entries of the run cannot be read at the moment`);
   pipeline.resumption.skipTo(read_to);
   pipeline.resumed();
   return folded;

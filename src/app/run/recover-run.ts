@@ -155,7 +155,7 @@ async function readSpool(
     await tail.close();
   }
   for (const draft of problems) await note(capture, draft);
-  const detail = `the agent's output is missing in the spool: ${missing.join(', ')}`;
+  const detail = `the agent's output is missing from the spool: ${missing.join(', ')}`;
   if (missing.length > 0) await note(capture, problem('store', 'spool_unusable', detail));
 }
 

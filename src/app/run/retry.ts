@@ -1,5 +1,5 @@
 /**
- * Attempts at a run (RO-9): which failures are worth another attempt, after how long, and its facts about earlier
+ * Attempts of a run (RO-9): which failures are worth another attempt, the delay, and its facts about earlier
  * ones.
  */
 import type { RandomSource } from '../../lib/ids.ts';
@@ -18,7 +18,7 @@ export function attemptAfter(attempt: RunAttempt, { run_id, metrics }: RunOutcom
   };
 }
 
-/** Watches the events of an attempt and decides afterwards whether to retry. */
+/** Watches the events of an attempt, and then decides whether to retry. */
 export function watchAttempt() {
   let failure: DataOf<'provider_failed'> | null = null;
   return {
@@ -27,7 +27,7 @@ export function watchAttempt() {
     },
     worthAnother({ exit_reason, metrics }: RunOutcome): boolean {
       if (exit_reason === 'provider_error') return failure?.retryable !== false;
-      // It died before it did anything, so it can safely start again.
+      // It exited before it did anything, so it can safely be started again.
       return exit_reason === 'incomplete' && metrics.tool_calls_count === 0;
     },
   };

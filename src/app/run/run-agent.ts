@@ -1,5 +1,5 @@
 /**
- * A run as its caller sees it: attempt after attempt, each recorded as its own run, sent live and open to input as
+ * A run from the caller's point of view: attempt after attempt, each recorded as its own run, sent live and open to input as
  * requested (RO-9, LP-8, LP-14). `tacho run`, the library and evals start their runs here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -120,7 +120,7 @@ export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher)
   };
 }
 
-/** A list of calls that failed must not pass for one without bad calls. */
+/** A failed list of calls must not look like a list without failed calls. */
 function checked({ fail_on }: RunRequest, result: RunResult, report: RunReport): AgentRunResult {
   const caught = caughtBy(fail_on, report, result.outcome.completeness);
   const failed = result.failed_views.find(({ view }) => view === REPORT);

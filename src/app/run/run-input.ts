@@ -16,7 +16,7 @@ export type InputAnswer =
   /** `allowed`: the states in which it would be accepted. Empty if never in this run. */
   | { taken: false; why: string; state: InputState; allowed: InputState[] };
 
-/** `closed`: the run takes no input at all. `ending`: the agent gets no more input. */
+/** `closed`: the run accepts no input at all. `ending`: the agent gets no more input. */
 export type InputState = 'starting' | 'running' | 'ending' | 'ended' | 'closed';
 
 const TAKEN: InputAnswer = { taken: true };
@@ -110,7 +110,7 @@ export class RunInput implements AgentInput {
     this.#stdin?.end();
   }
 
-  /** The agent has ended: input that it never read is reported in the record. */
+  /** The agent has exited: input that it never read is reported in the record. */
   end(): void {
     this.close();
     if (this.#talk === null) return;
@@ -137,9 +137,10 @@ export class RunInput implements AgentInput {
 
   #restricted(): InputAnswer {
     const { agent, accepted } = this.#options;
-    if (!accepted) return refused('closed', 'the run takes no input: start it with --accept-input');
+    if (!accepted)
+      return refused('closed', 'the run does not accept input: start it with --accept-input');
     if (agent.input === undefined)
-      return refused('closed', `${agent.title} takes no input while it runs`);
-    return refused(this.#state, 'the agent has finished its work and takes no more input');
+      return refused('closed', `${agent.title} does not accept input during a run`);
+    return refused(this.#state, 'the agent has finished its work and accepts no more input');
   }
 }

@@ -1,5 +1,5 @@
 /**
- * One run from start to end: the agent writes into its spool; tacho follows, journals, shows, and closes the record.
+ * One run from start to end: the agent writes to its spool; tacho follows it, journals and shows events, and closes the record.
  */
 import { createLoopGuard, type LoopGuard, NO_LIMITS, overLimit } from '../../capture/budget.ts';
 import { CAPTURE_LIMITS } from '../../capture/limits.ts';
@@ -30,7 +30,7 @@ export interface RunControl {
   readonly run_id: string;
   /** Never rejects for failures of the agent, only if tacho itself cannot work. */
   result: Promise<RunResult>;
-  /** Ends the agent's process tree. A second call kills it immediately. */
+  /** Terminates the agent's process tree. A second call kills it immediately. */
   abort(cause: string): void;
   input: AgentInput;
 }
@@ -122,7 +122,7 @@ class RunInProgress {
     this.#ending = Promise.allSettled([this.#ending, endTree(this.#root, { grace_ms, signal })]);
   }
 
-  /** A run that cannot be read further is ended and closed with the events it has. Its raw output stays. */
+  /** If the output can no longer be read, the run is stopped and closed with its events so far. The raw output stays. */
   async recordOrEnd(before: Closing['before']): Promise<RunResult> {
     try {
       return await this.#record(before);
@@ -178,7 +178,7 @@ class RunInProgress {
     };
   }
 
-  /** Reads both channels until the agent has ended. */
+  /** Reads both channels until the agent has exited. */
   async #readUntil(tails: Tails, ended: AbortSignal): Promise<void> {
     while (!ended.aborted) {
       if (await this.#read(tails)) continue;
@@ -193,7 +193,7 @@ class RunInProgress {
     while (more) more = await this.#read(tails);
   }
 
-  /** One read of each channel. False if there was nothing. */
+  /** Reads each channel once. False if there was nothing to read. */
   async #read(tails: Tails): Promise<boolean> {
     let got = false;
     for (const channel of CHANNELS) {
@@ -209,7 +209,7 @@ class RunInProgress {
     return got;
   }
 
-  /** Ends the run if it exceeds a limit. */
+  /** Stops the run if it exceeds a limit. */
   #watch(events: readonly Event[]): void {
     if (this.#cause !== null) return;
     this.#limit =
@@ -218,8 +218,8 @@ class RunInProgress {
   }
 
   /**
-   * Reads the rest after the end of the agent: its own last output, and a bounded part of other processes' output.
-   * Those are ended meanwhile, because they may write faster than they can be read.
+   * Reads the rest after the agent has exited: its own last output, and a bounded part of other processes' output.
+   * Those processes are terminated at the same time, because they may write faster than they can be read.
    */
   async #readLeftovers(tails: Tails): Promise<{ left: string[]; problems: Draft[] }> {
     const most = {
@@ -245,7 +245,7 @@ class RunInProgress {
     }
   }
 
-  /** Processes that outlive the agent may still write. They get a moment, then they are ended. */
+  /** Processes that outlive the agent may still write. They get a moment, then they are terminated. */
   async #endLeftovers(tails: Tails, enough: AbortSignal): Promise<string[]> {
     await this.#ending;
     const names = (await listTree(this.#root)).map((process) => process.name);

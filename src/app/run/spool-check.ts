@@ -129,7 +129,7 @@ const meta = record(
     secrets: is.named(text),
     owner,
     agent: is.orNull(mark),
-    // Processes that write the agent's output into the spool; empty if the agent writes it itself. If the field is
+    // Processes that write the agent's output to the spool; empty if the agent writes it itself. If the field is
     // missing, the files have no mark either.
     drains: is.listOf(mark),
   },

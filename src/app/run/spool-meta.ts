@@ -56,7 +56,7 @@ function secretsOf({ env, agent }: RunRequest): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => values.has(value.trim())));
 }
 
-/** From now on the raw output is not removed: not all of it is in the record. */
+/** The raw output is not removed from now on, because the record does not contain all of it. */
 export function keepRaw(spool: Spool): void {
   try {
     const read = metaIn(spool);
@@ -113,5 +113,5 @@ export async function readSpoolMeta(spool: Spool): Promise<KnownSpool | UnknownS
   const agent = await findAgent(read.meta.config.agent);
   if (agent !== undefined) return { ...read, agent };
   const name = JSON.stringify(read.meta.config.agent.slice(0, 64));
-  return { fault: `${spool.meta}: ${name} is not an agent that this version knows` };
+  return { fault: `${spool.meta}: ${name} is not an agent that this version supports` };
 }

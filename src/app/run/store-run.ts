@@ -1,4 +1,4 @@
-/** Stores the files of a recorded run besides its journal: transcript, log, its row in the index. */
+/** Stores the other files of a recorded run: transcript, log, and its row in the index. */
 import { lstatSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -104,7 +104,7 @@ export function lostRecord({ journal, state }: Recording): Error | null {
     for (const path of [state.path, state.journal, state.spool, state.transcripts])
       if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
         return new Error(
-          `${path}: was replaced during the run and is not a folder now: restore the folder`,
+          `${path}: was replaced during the run and is no longer a folder: restore it`,
         );
     journal.check();
     return null;

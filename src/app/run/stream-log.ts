@@ -79,7 +79,7 @@ function* linesOf(path: string): Generator<Buffer, void> {
   }
 }
 
-/** The start of the last character if it may be cut. */
+/** The start of the last character if it may be incomplete. */
 function wholeChars(bytes: Buffer): number {
   let end = bytes.length - 1;
   while (end > bytes.length - 4 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;

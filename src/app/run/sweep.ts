@@ -75,7 +75,7 @@ async function startChild(state_dir: string, trust: boolean): Promise<Sweep> {
   const args = [program, '--state-dir', state_dir, 'runs', 'recover', '--auto', '--no-wait'];
   if (trust) args.push('--trust');
   const child = spawn(process.execPath, args, {
-    // The last pipe ends the child with this process, however this process ends.
+    // The last pipe terminates the child with this process, however this process exits.
     stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     env: { ...process.env, TACHO_LAUNCHER_FD: '3' },
   });
@@ -87,7 +87,7 @@ async function startChild(state_dir: string, trust: boolean): Promise<Sweep> {
     child.on('close', () => resolve()).on('error', () => resolve());
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), APP_LIMITS.auto_recover_ms);
-  // The run waits for it only at its own end.
+  // The run waits for it only when it ends.
   timer.unref();
   child.unref();
   return async () => {

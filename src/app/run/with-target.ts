@@ -22,7 +22,7 @@ export async function withTarget<O extends Omit<RunOptions, 'prompt'>>(
   const agent = asked.agent ?? target?.agent;
   if (agent === undefined)
     throw usage(
-      'say which agent to run: --agent ID (see tacho agents) or --target NAME of a tacho.yaml',
+      'name the agent to run: --agent ID (tacho agents lists them), or --target NAME from tacho.yaml',
     );
   for (const text of target?.warnings ?? []) consenting.say(`warning: ${text}`);
   return {

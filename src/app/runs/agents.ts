@@ -29,14 +29,14 @@ const VERSION_CHARS_MAX = 64 * 1024;
 /** The version that the program reports. Null if it does not answer. */
 function versionOf(path: string, args: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    // In its own group, so that everything a hanging program has started ends with it.
+    // In its own group, so that everything that a hanging program has started is terminated with it.
     const child = spawn(path, [...args], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
     let said = '';
     const stop = () => {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
       } catch {
-        // It has already ended.
+        // It has already exited.
       }
     };
     const timer = setTimeout(stop, VERSION_WAIT_MS);

@@ -1,6 +1,6 @@
 /**
  * Rebuilds runs in parallel as the journal returns their entries. Contract: memory is bounded. A run with entries out
- * of order, or one that does not fit, is left for later. An ended run is returned immediately.
+ * of order, or one that does not fit, is left for later. A finished run is returned immediately.
  */
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -11,7 +11,7 @@ import { APP_LIMITS } from '../limits.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { Rebuilt } from './rebuilt.ts';
 
-/** The least memory that a run takes, however short it is. */
+/** The minimum memory of a run, however short it is. */
 const RUN_BYTES = 16 * 1024;
 /** A transcript keeps its texts, with up to two spill buffers in memory. An outcome keeps little of each entry. */
 const CONTENT_BYTES_MAX = 2 * APP_LIMITS.spill_memory_bytes;
@@ -45,7 +45,7 @@ export class OpenRuns {
   readonly #state: StateDir;
   readonly #on: Handlers;
   readonly #open = new Map<string, OpenRun>();
-  /** Runs with entries that no fold can process. */
+  /** Runs with entries that cannot be folded. */
   readonly #spoilt = new Set<string>();
   #held = 0;
 

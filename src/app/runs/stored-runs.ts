@@ -1,4 +1,4 @@
-/** Requests of programs to the store, each with an index that has every finished run of the journal. */
+/** Store requests from programs, each with an index that has every finished run of the journal. */
 import { existsSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { Event } from '../../model/event.ts';

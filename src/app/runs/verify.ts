@@ -1,4 +1,4 @@
-/** Checks whether a run's record is whole: sequence, hashes, form, completeness, transcript (ST-10). */
+/** Checks whether a run's record is complete and unchanged: sequence, hashes, form, completeness, transcript (ST-10). */
 import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync } from 'node:fs';
 import type { Event } from '../../model/event.ts';
@@ -18,7 +18,7 @@ const FAULTS_MAX = 50;
 
 export interface Verified {
   run_id: string;
-  /** Whether the record is whole. */
+  /** Whether the record is complete and unchanged. */
   ok: boolean;
   events: number;
   /** Mistakes in the record, as text. */

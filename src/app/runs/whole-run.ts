@@ -1,4 +1,4 @@
-/** Checks whether the entries of a run are complete: gc before it archives a run, restore before it takes one back. */
+/** Checks whether the entries of a run are complete: used by gc before it archives a run, and by restore before it stores one. */
 import { isRunId } from '../../lib/ids.ts';
 import { CONFLICT } from '../../store/index/catalogue.ts';
 import { CAPTURE_SOURCE } from '../run/recorder.ts';

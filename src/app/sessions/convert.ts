@@ -45,7 +45,7 @@ export interface ConvertOptions {
   /** With `agentv`: the eval's test that the rows are for. */
   test_id?: string | null;
   redactor?: AnyRedactor;
-  /** Texts are redacted only when they are whole: pieces of them stay unchanged. */
+  /** Texts are redacted only when they are complete: pieces of them stay unchanged. */
   whole_texts?: boolean;
   /** Events contain byte text. */
   byte_text?: boolean;
@@ -115,7 +115,7 @@ async function* readEvents(options: ConvertOptions, gate: Gate | undefined) {
   yield pipeline.finish();
 }
 
-/** Options with which whole texts are redacted, as byte text if the result is the same. */
+/** Options for redacting complete texts, as byte text if the result is the same. */
 function asBytes<O extends RedactedOptions>(options: O): O & { byte_text: boolean } {
   return { ...options, whole_texts: true, byte_text: options.redactor.bytes_too };
 }

@@ -14,7 +14,7 @@ type Native = Readonly<Record<string, unknown>>;
 /** The code of the notice that reports the line of a new field. */
 export const NEW_FIELD = 'new_field';
 
-/** The decoder, with every whole record passed to `see` first. */
+/** The decoder, with every complete record passed to `see` first. */
 export function watched(decoder: Decoder, see: (record: Native, out: Draft[]) => void): Decoder {
   const each = (value: unknown, out: Draft[]) => {
     if (Array.isArray(value)) for (const item of value) each(item, out);

@@ -48,7 +48,7 @@ export interface Drift {
   left_out: number;
 }
 
-/** With a redactor, texts are redacted before they are cut. */
+/** With a redactor, texts are redacted before they are truncated. */
 export async function driftIn(options: ConvertOptions): Promise<Drift> {
   const { agent, from, redactor } = options;
   const list = new Findings();

@@ -1,6 +1,6 @@
 /**
  * An import by several parallel processes. Contract: the same runs as with one. This process holds the store's lock,
- * and imports sessions that need no other process itself. The others end with it, however it ends. A failure of one
+ * and imports sessions that need no other process itself. The others exit with it, however it exits. A failure of one
  * of them fails the import.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
@@ -81,7 +81,7 @@ async function start(state_dir: string, { given_redact, env }: JobOptions): Prom
   const args = [program, '--state-dir', state_dir, 'import', '--share', '--json', ...patterns];
   try {
     const child = spawn(process.execPath, args, {
-      // The last pipe ends the process with this one.
+      // The last pipe terminates the process with this one.
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
       env: { ...env, TACHO_LAUNCHER_FD: '3' },
     });
@@ -139,7 +139,7 @@ class Rows {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-SAID_CHARS_MAX);
     });
-    // A process that ended is reported below.
+    // A process that exited is reported below.
     child.stdin.on('error', () => undefined);
     for (const { agent, path, by_name } of share) {
       const line: ShareLine = { agent: agent.id, path, by_name };

@@ -1,4 +1,4 @@
-/** Which runs a state folder has of which session, so that nothing is counted twice. */
+/** Which runs a state folder has for each session, so that nothing is counted twice. */
 import type { RunOutcome } from '../../model/outcome.ts';
 import { dieHere, failsAt } from '../../store/failpoint.ts';
 import type { Index } from '../../store/index/index-db.ts';

@@ -1,4 +1,4 @@
-/** When a session was last used, by its own records: the time of its file changes with a copy or a `touch`. */
+/** When a session was last used, according to its records: a copy or a `touch` changes the time of its file. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { jsonIn } from '../../lib/json.ts';
 import type { Agent, SessionFile } from '../../model/agent.ts';

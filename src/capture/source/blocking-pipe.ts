@@ -3,7 +3,7 @@ import { constants, readFileSync, statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { CAPTURE_LIMITS } from '../limits.ts';
 
-/** `hasRefused` must be called after the end of its drain. */
+/** `hasRefused` must be called after its drain has exited. */
 export type BlockingPipe = ReturnType<typeof keptBlocking>;
 
 /**

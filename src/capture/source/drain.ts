@@ -26,7 +26,7 @@ export interface DrainMark {
 
 export interface Drain extends DrainMark {
   name: 'stdout' | 'stderr';
-  /** How it ended; never rejects. */
+  /** How it exited; never rejects. */
   ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   pipe: BlockingPipe;
 }
@@ -64,7 +64,7 @@ function openDrains(stdout_path: string, stderr_path: string): readonly [Drain, 
     out = startDrain(cat, fifos[0], stdout_path);
     return [out, startDrain(cat, fifos[1], stderr_path)];
   } catch {
-    // A started drain ends by itself: its pipe has no writer.
+    // A started drain exits on its own: its pipe has no writer.
     out?.pipe.close();
     return null;
   } finally {
@@ -135,7 +135,7 @@ async function settleDrain(
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, enough]);
   const late = sleep(CAPTURE_LIMITS.drain_wait_ms, null, { signal }).catch(() => null);
-  // After its last writer has ended, a drain needs a moment to empty the pipe.
+  // After its last writer has exited, a drain needs a moment to empty the pipe.
   const moment = () => sleep(CAPTURE_LIMITS.tree_poll_ms, null);
   const end = (await Promise.race([ended, late])) ?? (await Promise.race([ended, moment()]));
   over.abort();
@@ -175,6 +175,6 @@ export function leftUnread(name: string, tail: Tail): Draft[] {
 }
 
 function heldOpen(name: string): DraftOf<'problem'> {
-  const detail = `a process that outlived the agent keeps its ${name} open; what it writes from now on is not recorded`;
+  const detail = `a process that outlived the agent keeps its ${name} open; its later output is not recorded`;
   return problem('process', 'drain_failed', detail);
 }

@@ -1,4 +1,4 @@
-/** Finds programs as the system does. */
+/** Finds programs the way the system does. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { errnoOf } from '../../lib/errors.ts';

@@ -9,7 +9,7 @@ export interface GitRun {
   env: NodeJS.ProcessEnv;
   /** Further options before the command. */
   settings?: readonly string[];
-  /** Ends git when it fires. */
+  /** Stops git when it fires. */
   signal: AbortSignal;
   output_bytes_max: number;
 }

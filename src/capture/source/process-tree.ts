@@ -1,4 +1,4 @@
-/** Finds and ends everything an agent started: its session, its group, its descendants and its marked daemons. */
+/** Finds and terminates everything that an agent started: its session, its group, its descendants and its marked daemons. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessStat } from '../../lib/process-stat.ts';
 import { CAPTURE_LIMITS } from '../limits.ts';
@@ -16,7 +16,7 @@ export interface TreeRoot {
 }
 
 export interface TreeEnd {
-  /** Ended on request. */
+  /** Exited on request. */
   ended: number;
   /** Had to be killed. */
   killed: number;
@@ -31,7 +31,7 @@ export function startOf(pid: number): string | null {
   return systemTable.startOf(pid);
 }
 
-/** The first process of a run of which only the mark of its processes is known. */
+/** The first process of a run, if only the mark of its processes is known. */
 export async function findMarked(
   run_id: string,
   table: ProcessTable = systemTable,
@@ -110,7 +110,7 @@ function addDescendants(found: Map<number, ProcessStat>, others: readonly Proces
   }
 }
 
-/** The progress of ending a tree: processes seen and processes already asked. */
+/** The progress of terminating a tree: processes seen and processes already signalled. */
 interface Ending {
   root: TreeRoot;
   table: ProcessTable;
@@ -120,7 +120,7 @@ interface Ending {
   groups: Set<NodeJS.Signals>;
 }
 
-/** False for a process that has ended or that we may not signal. */
+/** False for a process that has exited or that we may not signal. */
 export function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
@@ -131,8 +131,8 @@ export function send(pid: number, signal: NodeJS.Signals): boolean {
 
 /**
  * Asks each process once per signal. A process that appears later is asked individually when it is seen: the group is
- * not asked again, because an agent takes a second interrupt as an order to skip its final output. While the agent
- * lives, an interrupt is sent only to its group, as from a terminal. Processes it leaves behind are asked to end.
+ * not asked again, because an agent treats a second interrupt as an order to skip its final output. While the agent
+ * lives, an interrupt is sent only to its group, as from a terminal. Processes it leaves behind are asked to exit.
  */
 function signalAll(ending: Ending, look: Look, asked: NodeJS.Signals): void {
   const { root, table, signalled } = ending;
@@ -178,7 +178,7 @@ async function signalUntilGone(
 }
 
 /**
- * Asks the whole tree to end, waits at most `grace_ms`, then kills the rest, including processes that appear
+ * Asks the whole tree to exit, waits at most `grace_ms`, then kills the rest, including processes that appear
  * meanwhile. Returns within `grace_ms + CAPTURE_LIMITS.kill_wait_ms` plus the time of a few scans.
  */
 export async function endTree(

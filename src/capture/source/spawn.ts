@@ -18,7 +18,7 @@ export interface ResolvedLaunch {
   /** A path, or a name that is looked up in `env.PATH`. */
   command: string;
   args: readonly string[];
-  /** The whole environment. */
+  /** The complete environment. */
   env: Readonly<Record<string, string>>;
   cwd: string;
   /** Null: stdin is empty. */
@@ -58,7 +58,7 @@ function resolveProgram(plan: ResolvedLaunch): string {
   if (found.state === 'not_executable') {
     const why = isFolder(found.path)
       ? 'is a folder, not a program'
-      : 'is not executable: chmod +x it';
+      : 'is not executable: run chmod +x on it';
     throw new TachoError('agent_not_executable', `${found.path} ${why}`, { stage: STAGE });
   }
   const where = plan.command.includes('/') ? 'there is no such file' : 'it is not on the PATH';
@@ -141,7 +141,7 @@ function spawnError(cause: unknown, program: string, plan: ResolvedLaunch): Tach
     case 'E2BIG':
       return failed(
         'spawn_failed',
-        `its arguments and environment are too long for this system (the longest argument has ${longest()} bytes): pass it shorter arguments`,
+        `its arguments and environment are too long for this system (the longest argument has ${longest()} bytes): use shorter arguments`,
       );
     case 'ERR_INVALID_ARG_VALUE':
       return failed('spawn_failed', 'an argument or environment variable contains a NUL character');

@@ -1,4 +1,4 @@
-/** Follows a file that another process writes: woken by the file system, with a poll for missed changes. */
+/** Follows a file that another process writes, using file watching, and polling for missed changes. */
 import {
   close,
   constants,
@@ -93,7 +93,7 @@ export class Tail {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#wake());
       this.#watcher.on('error', () => this.#stopWatching());
     } catch {
-      // A watch is not available (inotify limits, file system without support): the poll is enough.
+      // Watching is not available (inotify limits, file system without support): polling is enough.
       this.#watcher = null;
     }
   }

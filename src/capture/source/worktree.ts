@@ -19,7 +19,7 @@ export type WorktreeLimit =
 export interface Worktree {
   top: string;
   cwd: string;
-  /** Length of an object id: 40, or 64 in a repository with SHA-256. */
+  /** Length of an object id: 40, or 64 in a repository that uses SHA-256. */
   oid_length: number;
   /** Null: no commit yet. */
   head: string | null;

@@ -43,7 +43,7 @@ export function messagesOf(value: unknown, place: Place, suite: Suite): Message[
   });
 }
 
-/** Replaces `{{ name }}` by a variable of the test; an unknown name is left unchanged. */
+/** Replaces `{{ name }}` with a variable of the test; an unknown name is left unchanged. */
 export const filled = (messages: readonly Message[], vars: Record<string, unknown>): Message[] =>
   messages.map(({ role, content }) => ({
     role,

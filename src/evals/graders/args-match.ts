@@ -1,4 +1,4 @@
-/** How the input of a call differs from the arguments that a trajectory expects. */
+/** Compares the input of a call with the arguments that a trajectory expects. */
 import { isMap } from '../../lib/own.ts';
 import { cleanPath, PATH_FIELDS, pathInside } from '../../lib/paths.ts';
 import { quoted } from '../../lib/schema/mistakes.ts';

@@ -1,4 +1,4 @@
-/** Limits on a run's figures (EV-5). An unknown figure does not keep a limit. */
+/** Limits on a run's figures (EV-5). An unknown figure does not satisfy a limit. */
 import { costText, durationText } from '../../lib/figures.ts';
 import type { Transcript } from '../../model/transcript.ts';
 import { type Evidence, fact, type Grade, type Grader, type Options } from '../types.ts';

@@ -103,7 +103,7 @@ describe('YAML', () => {
   });
 
   test('another version of YAML is refused, with its place', () => {
-    const message = 'only YAML 1.2 is read: leave out the %YAML directive';
+    const message = 'only YAML 1.2 is supported: remove the %YAML directive';
     expect(faultOf('# x\n%YAML 1.1\n---\na: yes\n')).toEqual({ line: 2, col: 1, message });
     expect(readYaml('F', '%YAML 1.2\n---\na: yes\n').value).toEqual({ a: 'yes' });
   });

@@ -21,7 +21,7 @@ type Range = [number, number, number] | null | undefined;
 const STACK = /^Maximum call stack/;
 /** Characters of a text that count as one value. */
 const VALUE_CHARS = 64;
-const NOT_1_2 = 'only YAML 1.2 is read: leave out the %YAML directive';
+const NOT_1_2 = 'only YAML 1.2 is supported: remove the %YAML directive';
 
 interface Fault {
   at: number;

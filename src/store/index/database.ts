@@ -144,7 +144,7 @@ function databaseError(cause: unknown, path: string): TachoError {
     case 0:
       return fileError(cause, path, STAGE);
     case SQLITE.busy: {
-      const text = `${path}: another process holds it: try again`;
+      const text = `${path}: another process is using it: try again`;
       return new TachoError('busy', text, { stage: STAGE, retryable: true, cause });
     }
     case SQLITE.full:
@@ -152,7 +152,7 @@ function databaseError(cause: unknown, path: string): TachoError {
     case SQLITE.readonly:
       return fileError(withCause(readOnlyCode(path), cause), path, STAGE);
     case SQLITE.io_error: {
-      const text = `${path}: the disk fails: ${(cause as Error).message}`;
+      const text = `${path}: disk error: ${(cause as Error).message}`;
       return new TachoError('state_unusable', text, { stage: STAGE, cause });
     }
     default:
@@ -162,7 +162,7 @@ function databaseError(cause: unknown, path: string): TachoError {
 
 function damaged(path: string, moved_to: string | null): TachoError {
   const where = moved_to === null ? '' : ` and is now ${moved_to}`;
-  const text = `${path}: the index was damaged${where}: run the command again, it is rebuilt from the journal`;
+  const text = `${path}: the index was damaged${where}: run the command again to rebuild it from the journal`;
   return new TachoError('state_unusable', text, { stage: STAGE, retryable: true });
 }
 

@@ -51,7 +51,7 @@ function readKey(path: string): Buffer | null {
     if (errnoOf(cause) === 'ENOENT') return null;
     throw cause;
   }
-  const text = `${path}: is damaged: remove it; later redactions will have different marks than earlier ones`;
+  const text = `${path}: is damaged: remove it; later redactions will then have different marks than earlier ones`;
   throw new TachoError('state_unusable', text, { stage: STAGE });
 }
 

@@ -155,7 +155,7 @@ function sumOf(path: string, bytes: number): number {
 }
 
 function lost(path: string, how: string): TachoError {
-  const text = `${path}: ${how} while it was written: keep the state folder where the agent does not write (--state-dir)`;
+  const text = `${path}: ${how} while it was written: choose a state folder that the agent does not write to (--state-dir)`;
   return new TachoError('journal_failed', text, { stage: 'journal' });
 }
 

@@ -132,7 +132,7 @@ export class Client implements Handler {
       return open();
     });
     this.#session_id = idOf(session.sessionId) ?? this.#wanted.resume;
-    if (this.#session_id === null) throw new Refused('the agent gave no session id');
+    if (this.#session_id === null) throw new Refused('the agent returned no session id');
     return session;
   }
 
@@ -164,7 +164,9 @@ export class Client implements Handler {
     const values = nativesOf(option?.options);
     const value = values.find((one) => one.value === model || one.name === model);
     if (option === undefined || value === undefined) {
-      throw new Refused(`the agent does not offer the model ${model}: try its own arguments`);
+      throw new Refused(
+        `the agent does not offer the model ${model}: choose it with the agent's own arguments`,
+      );
     }
     const params = { sessionId, configId: option.id ?? option.configId, value: value.value };
     await this.#connection.request('session/set_config_option', params);

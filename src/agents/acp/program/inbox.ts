@@ -33,7 +33,7 @@ export class Inbox {
       this.#wake();
     };
     from.on('data', (piece: Buffer) => lines.push(piece));
-    // A line cut off by the end of its writer is ignored.
+    // A line that its writer did not finish is ignored.
     from.on('end', end).on('error', end);
   }
 

@@ -17,11 +17,11 @@ import { Inbox } from './inbox.ts';
 
 const CLIENT_VERSION = '1';
 const STDOUT = 1;
-/** In total shorter than the time that tacho gives a process tree to end. */
+/** In total shorter than the time that a process tree has to exit. */
 const CANCEL_WAIT_MS = 2_000;
 const CANCELLED_EXIT_WAIT_MS = 1_500;
 const TERM_WAIT_MS = 1_000;
-/** An agent may have something to save when its stdin has ended. */
+/** An agent may have something to save when its stdin is closed. */
 const EXIT_WAIT_MS = 3_000;
 /** How long a process left behind by the agent may hold its stdout open. */
 const DRAIN_WAIT_MS = 500;
@@ -60,7 +60,7 @@ interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** Ends the agent by closing its stdin, then with a signal, then by force. */
+/** Stops the agent by closing its stdin, then with a signal, then by killing it. */
 async function end(child: ChildProcess, exited: Promise<Exit>, first_ms: number): Promise<Exit> {
   child.stdin?.end();
   const steps = [
@@ -80,7 +80,7 @@ async function end(child: ChildProcess, exited: Promise<Exit>, first_ms: number)
 }
 
 /**
- * Speaks with the agent until the prompt is answered, the agent has exited, or a cancelled turn takes too long.
+ * Communicates with the agent until the prompt is answered, the agent has exited, or a cancelled turn takes too long.
  * `code`: the exit code; null: the agent exited without an answer.
  */
 async function speak(child: ChildProcess, wanted: Wanted, exited: Promise<Exit>) {

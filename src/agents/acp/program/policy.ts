@@ -1,4 +1,4 @@
-/** Answers permission requests by the approval mode, as nobody can be asked. */
+/** Answers permission requests according to the approval mode, because nobody can be asked. */
 import type { ApproveMode } from '../../../model/words.ts';
 import { idOf, type Open } from '../../kit/native.ts';
 import { nativesOf } from '../protocol.ts';

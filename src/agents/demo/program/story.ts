@@ -11,7 +11,7 @@ export interface Turn {
   calls: readonly StoryCall[];
 }
 
-/** In a separate folder, as the work folder may be somebody's project. */
+/** In a separate folder, because the working directory may be somebody's project. */
 const path = 'tacho-demo/greet.sh';
 const cmd = `sh ${path} Ada Grace`;
 const text = `# Greets everyone named on the command line.
