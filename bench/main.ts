@@ -55,7 +55,9 @@ if (words.some((word) => word === '--help' || word === '-h')) {
 }
 const unknown = wanted.find((word) => !Object.hasOwn(QUESTIONS, word));
 if (unknown !== undefined)
-  throw new Error(`unknown benchmark "${unknown}": known are ${Object.keys(QUESTIONS).join(', ')}`);
+  throw new Error(
+    `unknown benchmark "${unknown}"; expected one of: ${Object.keys(QUESTIONS).join(', ')}`,
+  );
 
 // The user's own store is not touched.
 const user_state = mkdtempSync(join(tmpdir(), 'tacho-bench-state-'));

@@ -31,6 +31,8 @@ const WORDINGS: readonly Wording[] = [
   { pattern: /\blets? go\b/i, instead: 'remove' },
   { pattern: /\blies?\b/i, instead: 'is, is stored' },
   { pattern: /\bshall\b/i, instead: 'must, will' },
+  { pattern: /\bis no known\b|\bknown are\b/i, instead: 'unknown X; expected one of: …' },
+  { pattern: /\bmust be a text\b|\blists? of texts\b/i, instead: 'string' },
   {
     pattern: /(?:^|[/*#>|-]|[.:;(]|['"`])\s*What (?!.*\?)/,
     instead: 'begin with the subject: "What is left …" is "The rest …"',

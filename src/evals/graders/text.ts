@@ -4,7 +4,7 @@ import { broken, fact, type Grade, type GradeContext, type Grader, type Tools } 
 
 interface Rule {
   holds(output: string, value: string): boolean;
-  /** What the final text does, and what it does not. */
+  /** For a text that is as `value` says, and for another one. */
   words: [string, string];
 }
 
