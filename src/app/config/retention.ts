@@ -27,11 +27,13 @@ const FIELDS = {
   archive: is.flag,
 } satisfies Fields;
 
+type Given = Omit<Partial<Values<typeof FIELDS>>, 'label'> & {
+  project?: string | null;
+  label?: RetentionPolicy['labels'] | undefined;
+};
+
 /** Null if it would never remove anything. */
-export function policyOf(
-  fields: Partial<Values<typeof FIELDS>>,
-  name: string,
-): RetentionPolicy | null {
+export function policyOf(fields: Given, name: string): RetentionPolicy | null {
   const limits = {
     age_ms_max: fields.max_age ?? null,
     runs_max: fields.max_runs ?? null,
@@ -42,6 +44,7 @@ export function policyOf(
     name: fields.name ?? name,
     agent: fields.agent ?? null,
     status: fields.status ?? null,
+    project: fields.project ?? null,
     labels: fields.label ?? {},
     ...limits,
     keep_failed: fields.keep_failed ?? false,

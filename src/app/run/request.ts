@@ -1,9 +1,9 @@
 /** The request for a run, completed with defaults and checked before anything is started. */
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
 import { lateLimit } from '../../capture/budget.ts';
 import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts';
+import { checkFolder } from '../../capture/source/spawn.ts';
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { type ErrorCode, TachoError } from '../../lib/errors.ts';
 import { newRunId, type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
@@ -73,19 +73,23 @@ function agentEnvironment(options: Pick<RunOptions, 'env'>): Record<string, stri
   return { ...Object.fromEntries(passed), ...options.env };
 }
 
-function checkCwd(cwd: string): void {
-  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return;
-  throw refused('cwd_missing', `cannot work in ${cwd}: there is no such folder`);
-}
-
-/** The program's absolute path. */
-function checkProgram(agent: Agent, plan: LaunchPlan, env: Record<string, string>, cwd: string) {
-  const found = lookUpProgram(plan.command, env.PATH, cwd);
+/** The program's absolute path. `own`: it was requested instead of the agent's own program. */
+function checkProgram(agent: Agent, plan: LaunchPlan, places: Places, own: boolean): string {
+  const { command } = plan;
+  const found = lookUpProgram(command, places.env.PATH, places.cwd);
   if (found.state === 'found') return found.path;
   if (found.state === 'not_executable')
     throw refused('agent_not_executable', `${found.path} is not executable`);
-  const say = `${agent.title} is not installed: "${plan.command}" is not on the PATH; ${agent.install}`;
+  const where = command.includes('/') ? 'does not exist' : 'is not on the PATH';
+  const say = own
+    ? `the command "${command}" ${where}`
+    : `${agent.title} is not installed: "${command}" ${where}; ${agent.install}`;
   throw refused('agent_missing', say);
+}
+
+interface Places {
+  env: Record<string, string>;
+  cwd: string;
 }
 
 function configOf(options: AgentRunOptions): RunConfig {
@@ -167,7 +171,7 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   checkLimits(agent, options);
   const request = requestOf(options, agent, run_id);
   const { cwd, config } = request;
-  checkCwd(cwd);
+  checkFolder(cwd, 'request');
   const { model, approve, resume, stream, args } = config;
   for (const [name, value] of Object.entries({ model, resume })) {
     const wrong = likeFlag(value);
@@ -188,9 +192,9 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   });
   if (plan.args.includes(self.entry)) needPackageFile(self.entry);
   const env = { ...agentEnvironment(options), ...plan.env };
-  const started = checkProgram(agent, plan, env, cwd);
-  // Our own client program starts the requested one.
   const asked = command?.[0];
+  const started = checkProgram(agent, plan, { env, cwd }, plan.command === asked);
+  // Our own client program starts the requested one.
   const program = asked === undefined ? null : findProgram(asked, env.PATH, cwd);
   config.program = program ?? asked ?? started;
   if (command !== null) config.command = [...command];

@@ -77,13 +77,6 @@ interface StatsOptions {
 
 export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
 
-interface StatsOptions {
-  days: number;
-  /** Also the sums of each model or project. */
-  by?: readonly SumKey[];
-  query?: RunQuery;
-}
-
 /**
  * Sums over all runs, or those that match a query. `bytes`: a run's share of its journal segments, by its entries,
  * and its transcript and log at the time when it got its row.

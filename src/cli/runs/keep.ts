@@ -5,24 +5,24 @@ import { policyOf } from '../../app/config/retention.ts';
 import { collect } from '../../app/runs/retention.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText, plural } from '../../lib/figures.ts';
+import { isNamed } from '../../lib/ids.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { KeptRun } from '../../store/journal/gc.ts';
 import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
-import { checkNames } from '../run-filter.ts';
+import { checkNames, filterText, projectPath, type RunFilterFlags } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
 import { writeGathered } from './gathered.ts';
 
-export interface GcFlags {
+export interface GcFlags
+  extends Pick<RunFilterFlags, 'agent' | 'status' | 'project' | 'here' | 'label'> {
   /** Ms. */
   maxAge?: number;
   maxRuns?: number;
   /** Bytes. */
   maxSize?: number;
-  agent?: string;
-  status?: string;
   keepFailed?: true;
   keepSuccessful?: true;
   archive: boolean;
@@ -34,7 +34,7 @@ export interface GcFlags {
 
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
   await checkNames(flags);
-  const policies = await policiesOf(flags, io);
+  const policies = await policiesOf(state, flags, io);
   const dry_run = flags.dryRun ?? false;
   const options = { now_ms: Date.now(), dry_run, force: flags.force, say: sayTo(io) };
   const { leaving, done } = await collect(state, policies, options);
@@ -89,11 +89,16 @@ function leavingText({ run, bytes, why, archive }: Leaving): string {
   return `${run.run_id}  ${run.agent.padEnd(8)} ${run.exit_reason.padEnd(17)} ${bytesText(bytes).padStart(9)}  ${forTerminal(why)}${end}\n`;
 }
 
+const LIMIT_FLAGS = '--max-age, --max-runs or --max-size';
+const usage = (text: string) => new TachoError('usage', text, { stage: 'gc' });
+
 /** Flags make their own policy, which takes precedence over those of tacho.yaml. */
-async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
+async function policiesOf(state: StateDir, flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   const fields = {
     agent: flags.agent,
     status: flags.status,
+    project: await projectPath(state, flags),
+    label: flags.label && Object.fromEntries(flags.label.map(({ name, value }) => [name, value])),
     max_age: flags.maxAge,
     max_runs: flags.maxRuns,
     max_size: flags.maxSize,
@@ -103,6 +108,8 @@ async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
   };
   const given = policyOf(fields, 'flags');
   if (given !== null) return [given];
+  const alone = filterText(flags) || (flags.keepFailed ?? flags.keepSuccessful) || !flags.archive;
+  if (alone) throw usage(`without a limit nothing is removed: add ${LIMIT_FLAGS}`);
   const consenting = actingOf(flags.trust, io);
   const path = findConfig(process.cwd(), consenting.say);
   const config = path === null ? null : await loadConfig(path, AGENT_IDS);
@@ -113,11 +120,7 @@ async function policiesOf(flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
     needConsent(configAsking(config, retentionEffects(config)), consenting);
     return config.retention;
   }
-  throw new TachoError(
-    'usage',
-    'no policy: give --max-age, --max-runs or --max-size, or add retention: to tacho.yaml',
-    { stage: 'gc' },
-  );
+  throw usage(`no policy: give ${LIMIT_FLAGS}, or add retention: to tacho.yaml`);
 }
 
 export interface RestoreFlags {
@@ -143,9 +146,9 @@ export async function restoreRuns(
     await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
   const unfit = left_out.map(({ run_id }) => run_id);
-  const found = new Set([...restored, ...known, ...replaced, ...unfit]);
-  const missing = runs.filter((run_id) => !found.has(run_id));
-  for (const run_id of missing)
-    await io.err.write(`error: ${path} does not contain ${forTerminal(run_id)}\n`);
+  const found = [...restored, ...known, ...replaced, ...unfit];
+  const missing = runs.filter((name) => !found.some((run_id) => isNamed(run_id, name)));
+  for (const name of missing)
+    await io.err.write(`error: ${path} does not contain ${forTerminal(name)}\n`);
   return missing.length + left_out.length === 0 ? 0 : 1;
 }

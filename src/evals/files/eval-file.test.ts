@@ -27,16 +27,16 @@ describe('mistakes are reported with file, line, column and field', () => {
     ['no map', '- a', 'evals/a.yaml:1:1: must be a map'],
     ['nothing', '', 'evals/a.yaml:1:1: the file is empty'],
     ['no tests', 'description: x', 'evals/a.yaml:1:1: lacks the field tests'],
-    ['tests that are none', 'tests: 3', 'evals/a.yaml:1:1: tests must be a list of tests'],
+    ['tests that are not a list', 'tests: 3', 'evals/a.yaml:1:1: tests must be a list of tests'],
     ['no test at all', 'tests: []', 'evals/a.yaml:1:1: tests is empty'],
-    ['a test that is none', 'tests:\n  - x', 'evals/a.yaml:2:5: tests[0] must be a map'],
+    ['a test that is not a map', 'tests:\n  - x', 'evals/a.yaml:2:5: tests[0] must be a map'],
     [
       'a test without an id',
       'tests:\n  - assertions: [{type: is-json}]',
       'evals/a.yaml:2:5: tests[0] lacks the field id',
     ],
     [
-      'an id twice',
+      'a duplicate id',
       'assertions: [{type: is-json}]\ntests:\n  - id: a\n  - id: a',
       'evals/a.yaml:4:5: tests[1].id "a" is already used',
     ],
@@ -67,7 +67,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:9: tests[0].assertions[0].type: unknown assertion type "skil-triger"; did you mean skill-trigger?',
     ],
     [
-      'a field that is missing',
+      'a missing field',
       asserting('type: skill-trigger'),
       'evals/a.yaml:4:9: tests[0].assertions[0] lacks the field skill',
     ],
@@ -77,7 +77,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:41: tests[0].assertions[0].should_trigger must be true or false',
     ],
     [
-      'a value that is not a text',
+      'a value that is not a string',
       asserting('{type: skill-trigger, skill: [x]}'),
       'evals/a.yaml:4:31: tests[0].assertions[0].skill must be a string',
     ],
@@ -102,7 +102,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:9: tests[0].assertions[0] has a value that is not a valid regular expression',
     ],
     [
-      'a limit below nothing',
+      'a negative limit',
       asserting('{type: cost, budget: -1}'),
       'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number of at least 0',
     ],
@@ -127,7 +127,7 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:40: tests[0].assertions[0].assertions[0] lacks the field value',
     ],
     [
-      'a composite of nothing',
+      'an empty composite',
       asserting('{type: composite, assertions: []}'),
       'evals/a.yaml:4:27: tests[0].assertions[0].assertions is empty: there is nothing to assert',
     ],

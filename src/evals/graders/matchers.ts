@@ -36,7 +36,7 @@ export function patternFault(pattern: string, flags = ''): string | null {
   }
 }
 
-/** Any other field beside a kind is a mistake: a map with such names is written as `{ equals: {…} }`. */
+/** Any other field next to a kind is a mistake: a map with such names is written as `{ equals: {…} }`. */
 export const matcher: Read<Matcher> = (value, place) => {
   const found: Matcher = is.mapOf(MATCHER_FIELDS)(value, place);
   const kinds = KINDS.filter((kind) => found[kind] !== undefined);

@@ -24,7 +24,7 @@ const GOOD = { name: 'x', kind: 'a', items: ['y', null], parent: null };
 const faultsOf = (value: unknown) =>
   [...schemaFaults(SCHEMA, value)].map((fault) => `${fault.kind} ${fieldName(fault.at)}`);
 
-test('a value that conforms has no fault', () => {
+test('a valid value has no faults', () => {
   expect(faultsOf(GOOD)).toEqual([]);
   expect(schemaFault(SCHEMA, { ...GOOD, parent: { id: 'p' }, at: '2026T', count: 0 })).toBeNull();
 });

@@ -10,7 +10,7 @@ export interface JsonSchema {
   properties?: Record<string, JsonSchema>;
   required?: string[];
   items?: JsonSchema;
-  /** False: only the fields of `properties` are allowed. */
+  /** False: only the fields in `properties` are allowed. */
   additionalProperties?: boolean;
   minimum?: number;
   minLength?: number;
@@ -27,7 +27,7 @@ type SchemaFault = { at: Path } & (
 export const typeOf = (value: unknown) =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
-/** The only pattern in tacho's schemas is that of a time. */
+/** The only pattern in tacho's schemas is the one for times. */
 export const TIME_LIKE = 'a time like 2026-03-03T10:00:00.037Z';
 
 /** A readable description of a schema. */
@@ -45,7 +45,7 @@ function wording(schema: JsonSchema): string {
   return `of type ${schema.type ?? 'any'}`;
 }
 
-/** Whether the value itself is valid, apart from its contents. */
+/** Whether the value is valid, apart from its contents. */
 function holds(schema: JsonSchema, value: unknown): boolean {
   const { type, minimum, minLength, pattern } = schema;
   if (schema.const !== undefined) return value === schema.const;
@@ -108,7 +108,7 @@ function textOf(fault: SchemaFault): string {
   return `${fieldName(at)} must be ${expected}${received}`.trimStart();
 }
 
-/** The first violation as `field why`; null if none is found. */
+/** The first violation as `field why`; null if there is none. */
 export function schemaFault(schema: JsonSchema, value: unknown): string | null {
   const fault = schemaFaults(schema, value).next().value;
   return fault === undefined ? null : textOf(fault);

@@ -1,4 +1,4 @@
-/** Options that a program passes: unknown names and wrong types are reported together, before anything is done. */
+/** Validates options that a program passes: all unknown names and wrong types are reported together, before any work. */
 import { isMap } from '../own.ts';
 import { Report } from './mistakes.ts';
 import { type Fields, type Read, readMap } from './read.ts';

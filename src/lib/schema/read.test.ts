@@ -5,7 +5,7 @@ import { fieldName, Report } from './mistakes.ts';
 import * as is from './read.ts';
 import { type Read, unknownWord } from './read.ts';
 
-/** The value that a Read makes of JSON text, or the mistakes. */
+/** The value that a Read makes from JSON text, or the mistakes. */
 function reading(read: Read, text: string, options: { loose?: boolean } = {}): unknown {
   const report = new Report('test', options);
   const source = readJson('f', text);
@@ -24,7 +24,7 @@ const STEP = is.mapOf({
   mode: is.oneOf(['fast', 'slow']),
 });
 
-test('a map gives its fields by their names', () => {
+test('a map returns its fields by name', () => {
   expect(reading(STEP, '{"title":"a","max_count":2}')).toEqual({ name: 'a', max_count: 2 });
 });
 
@@ -46,7 +46,7 @@ test('a misspelt field is not reported as missing as well', () => {
   expect(reading(STEP, '{"nmae":"a"}')).toEqual(['f:1:2: nmae: unknown field; did you mean name?']);
 });
 
-test('only a loose reading takes camelCase and null', () => {
+test('only loose reading accepts camelCase and null', () => {
   const text = '{"name":"a","maxCount":1,"mode":null}';
   expect(reading(STEP, text, { loose: true })).toEqual({ name: 'a', max_count: 1 });
   expect(reading(STEP, text)).toEqual([
@@ -55,12 +55,12 @@ test('only a loose reading takes camelCase and null', () => {
   ]);
 });
 
-test('an open map leaves out the fields that it does not know', () => {
+test('an open map ignores unknown fields', () => {
   const open = is.mapOf({ a: is.flag }, { open: true });
   expect(reading(open, '{"a":true,"b":[[]],"__proto__":{"c":1}}')).toEqual({ a: true });
 });
 
-test('names from outside are names only', () => {
+test('inherited property names are ordinary names', () => {
   const text = '{"__proto__":1,"constructor":2,"toString":3}';
   const found = reading(is.named(is.figure(0)), text) as object;
   expect(Object.entries(found)).toEqual([
@@ -101,7 +101,7 @@ test.each(WRONG)('%s', (_, read, good, bad, why) => {
   for (const text of bad) expect(reading(read, text), text).toEqual([`f:1:1: ${why}`]);
 });
 
-test('a number or a truth value is read as it is written', () => {
+test('a number or a boolean is read as written', () => {
   expect(reading(is.named(is.written(is.text)), '{"a":1,"b":true,"c":"x"}')).toEqual({
     a: '1',
     b: 'true',
@@ -141,7 +141,7 @@ test('a field is named with its place, and a foreign name is quoted, cut and esc
   ]);
 });
 
-test('a file name cannot begin a line of its own', () => {
+test('a file name cannot start a new line', () => {
   const source = readJson('a\n::error::b', '[');
   expect(() => new Report('test').open(source)).toThrow(/^a\\n::error::b:1:1: no JSON/);
 });

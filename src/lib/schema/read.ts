@@ -1,8 +1,8 @@
-/** Reads foreign data by tables of fields. Every mistake is reported with its place, and reading continues. */
+/** Reads foreign data according to tables of fields. Every mistake is reported with its position, and reading continues. */
 import { isMap } from '../own.ts';
 import { type Place, quoted } from './mistakes.ts';
 
-/** Returns the value in the expected type; after a mistake, a default of that type. Only missing fields are left out. */
+/** Returns a value of the expected type; after a mistake, a default of that type. Only missing fields are omitted. */
 export type Read<T = unknown> = (value: unknown, place: Place) => T;
 
 /** A plain Read is an optional field. */
@@ -59,7 +59,7 @@ function tableOf(fields: Fields): ReadonlyMap<string, Known> {
 const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 interface MapOptions {
-  /** Fields that are not in the table are left out, instead of being mistakes. */
+  /** Fields that are not in the table are skipped instead of reported. */
   open?: boolean;
   /** The word for a field in messages. */
   called?: string;
@@ -68,7 +68,7 @@ interface MapOptions {
 /** Unknown fields that are compared with a missing one. */
 const MISSPELT_MAX = 10;
 
-/** The fields of a map by their names in the table; null when the value is not a map. */
+/** The fields of a map by their names in the table; null if the value is not a map. */
 export function readMap<F extends Fields>(
   value: unknown,
   fields: F,
@@ -88,7 +88,7 @@ export function readMap<F extends Fields>(
   for (const [key, item] of Object.entries(value)) {
     const known = table.get(key) ?? (loose ? table.get(snake(key)) : undefined);
     const here = place.inside(key);
-    // Only a program passes undefined: an option that it leaves out.
+    // Only a program passes undefined: an option that it omits.
     if (item === undefined) continue;
     if (known === undefined) {
       if (open) continue;
@@ -119,7 +119,7 @@ const hint = (near: string | undefined, known: readonly string[]) =>
 export const unknownWord = (what: string, word: string, known: readonly string[], edits = 2) =>
   `unknown ${what} ${quoted(word)}; ${hint(nearestWord(word, known, edits), known)}`;
 
-/** The known word that a mistyped one may have meant: at most `edits` away, or one that begins with it. */
+/** The known word that a mistyped word may have meant: at most `edits` away, or beginning with it. */
 export const nearestWord = (
   word: string,
   known: readonly string[],
@@ -128,16 +128,16 @@ export const nearestWord = (
   known.find((name) => distance(plain(name), plain(word)) <= edits) ??
   known.find((name) => word.length >= PREFIX_CHARS_MIN && plain(name).startsWith(plain(word)));
 
-/** Shorter beginnings match too many words. */
+/** Shorter prefixes match too many words. */
 const PREFIX_CHARS_MIN = 4;
 
 /** The same word in snake_case, kebab-case and camelCase. */
 const plain = (word: string) => word.replace(/[-_]/g, '').toLowerCase();
 
-/** Longer words are not compared: they match no known word, and the comparison is slow. */
+/** Longer words are not compared: they cannot match a known word, and the comparison is slow. */
 const WORD_CHARS_MAX = 64;
 
-/** Edit distance between a known word and another one. */
+/** The edit distance between a known word and another word. */
 function distance(a: string, b: string): number {
   if (b.length > WORD_CHARS_MAX) return Number.POSITIVE_INFINITY;
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -170,7 +170,7 @@ export const text: Read<string> = (value, place) => {
   return anyText(value, place);
 };
 
-/** Numbers and booleans are read as text. */
+/** Numbers and booleans are converted to text. */
 export const written =
   (read: Read<string>): Read<string> =>
   (value, place) =>

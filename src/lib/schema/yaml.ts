@@ -1,6 +1,6 @@
 /**
- * YAML files, with the position of each value. Time and memory are linear in the text: keys are compared in linear time,
- * and nesting and the expansion of aliases are bounded. Loaded on demand, because the package loads slowly.
+ * YAML files, with the position of each value. Time and memory are linear in the length of the text: keys are compared in
+ * linear time, and nesting and alias expansion are bounded. Loaded on demand, because the package loads slowly.
  */
 import {
   type Document,
@@ -28,7 +28,7 @@ interface Fault {
   message: string;
 }
 
-/** `merge`: `<<` merges the fields of another map. Only the first mistake of a text is reported, and its value is undefined. */
+/** `merge`: `<<` merges the fields of another map. Only the first mistake in a text is reported; the value is then undefined. */
 export function readYaml(path: string, text: string, { merge = false } = {}): Source {
   const lines = new LineCounter();
   const { document, fault } = parsed(text, lines, merge);
@@ -155,7 +155,7 @@ interface Node {
 }
 type Item = Node & { key?: Node & { value?: unknown }; value?: Node | null };
 
-/** The position of a map's key if there is one, otherwise of the value itself. */
+/** The position of a map's key if there is one, otherwise of the value. */
 function rangeAt(root: unknown, at: Path): Range {
   let node = root as Node | null;
   let nearest = node;
