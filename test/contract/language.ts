@@ -31,6 +31,8 @@ const WORDINGS: readonly Wording[] = [
   { pattern: /\blets? go\b/i, instead: 'remove' },
   { pattern: /\blies?\b/i, instead: 'is, is stored' },
   { pattern: /\bshall\b/i, instead: 'must, will' },
+  { pattern: /\bis no known\b|\bknown are\b/i, instead: 'unknown X; expected one of: …' },
+  { pattern: /\bmust be a text\b|\blists? of texts\b/i, instead: 'string' },
   { pattern: /\b(?:go(?:es|ing|ne)?|went) away\b/i, instead: 'disconnect, exit, disappear' },
   { pattern: /\b(?:is|are|was|were) not there\b/i, instead: 'is missing, does not exist' },
   {

@@ -398,7 +398,7 @@ describe('runs made for tests', () => {
     write('mends.yaml', MENDS);
     const { code, stdout } = await place.tacho(['eval', 'mends.yaml', '--target', 'gone']);
     expect(code).toBe(1);
-    expect(stdout).toContain('"/nowhere/agent" is not on the PATH');
+    expect(stdout).toContain('the command "/nowhere/agent" does not exist');
   });
 
   verifies('EV-10', 'a killed eval is resumed: finished tests are not run again', async () => {

@@ -68,7 +68,7 @@ test('failOn names the calls that fail a successful run; late limits require bes
   ]);
   const late = { agent: 'claude', prompt: 'x', command: ['/nowhere'], maxCostUsd: 1 };
   await expect(run(late).outcome).rejects.toThrow(/--max-cost cannot stop a run of claude in time/);
-  await expect(run({ ...late, bestEffortLimits: true }).outcome).rejects.toThrow(/not installed/);
+  await expect(run({ ...late, bestEffortLimits: true }).outcome).rejects.toThrow(/does not exist/);
 });
 
 test('a run is recorded even when its events are not read', async () => {

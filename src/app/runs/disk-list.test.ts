@@ -25,28 +25,25 @@ function filled(bytes: number): { spill: DiskList; numbers: number[] } {
   return { spill, numbers: numbers.sort((a, b) => a - b) };
 }
 
-test.each([50_000, 900])(
-  'lists of texts of %i bytes contain every text once, in order',
-  (bytes) => {
-    const { spill, numbers } = filled(bytes);
-    const lists: string[] = [];
-    const listed: number[] = [];
-    for (let index = 0; index < spill.count; ) {
-      const list = spill.list(index, (next) => next % 1000 !== 0);
-      if (list !== null) {
-        lists.push(list.bytes.toString('utf8'));
-        expect(list.bytes.length).toBeLessThanOrEqual(256 * 1024);
-        for (let each = index; each < list.next; each++) listed.push(each);
-      }
-      index = list?.next ?? index + 1;
+test.each([50_000, 900])('lists of %i bytes contain every text once, in order', (bytes) => {
+  const { spill, numbers } = filled(bytes);
+  const lists: string[] = [];
+  const listed: number[] = [];
+  for (let index = 0; index < spill.count; ) {
+    const list = spill.list(index, (next) => next % 1000 !== 0);
+    if (list !== null) {
+      lists.push(list.bytes.toString('utf8'));
+      expect(list.bytes.length).toBeLessThanOrEqual(256 * 1024);
+      for (let each = index; each < list.next; each++) listed.push(each);
     }
-    expect(listed).toEqual(numbers);
-    expect(lists.join(',') === numbers.map((index) => textOf(index, bytes)).join(',')).toBe(true);
-    // Several texts together, and none over a number that was refused.
-    expect(lists.length).toBeLessThan(numbers.length / 2);
-    for (const text of lists) expect(text).not.toMatch(/,\d*000:/);
-  },
-);
+    index = list?.next ?? index + 1;
+  }
+  expect(listed).toEqual(numbers);
+  expect(lists.join(',') === numbers.map((index) => textOf(index, bytes)).join(',')).toBe(true);
+  // Several texts together, and none over a number that was refused.
+  expect(lists.length).toBeLessThan(numbers.length / 2);
+  for (const text of lists) expect(text).not.toMatch(/,\d*000:/);
+});
 
 test('one text is read back by its number', () => {
   const { spill, numbers } = filled(50_000);

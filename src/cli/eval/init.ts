@@ -6,9 +6,10 @@ import type { Io } from '../command.ts';
 
 const FILE = 'first.yaml';
 
-const EVAL = `# An eval file: each test gives an agent a task and asserts how the run went.
-#   tacho eval DIR/first.yaml --agent demo
-# Every field is described in docs/reference/eval-files.md.
+const EVAL = `# An eval file: each test gives an agent a task and checks the run.
+#   tacho eval DIR/first.yaml --agent demo      run the tests
+#   tacho eval DIR/first.yaml --list            check this file without running it
+# Every field: https://github.com/tacho-dev/tacho/blob/main/docs/reference/eval-files.md
 description: a first eval
 
 # Each run works in a copy of this folder. The copy is removed when the run is graded.
@@ -18,7 +19,7 @@ tests:
   - id: greets
     input: Write a script that greets people by name, and try it.
     assertions:
-      # The calls that the run must make, in this order; others may come between them.
+      # The calls that the run must make, in this order. Other calls may come between them.
       # Paths are relative to the folder of the run.
       - type: tool-trajectory
         mode: in_order
@@ -32,11 +33,11 @@ tests:
       # The final text of the agent.
       - { type: icontains, value: done }
 
-      # Limits. A figure that the agent does not report is unknown, and fails.
+      # Limits. A figure that the agent does not report is unknown, and the assertion fails.
       - { type: execution-metrics, max_tool_calls: 20, max_cost_usd: 0.50 }
 
-      # A command in the folder of the run, such as the tests of the project. Remove the # to use it.
-      # It needs your consent: tacho trust DIR
+      # A command in the folder of the run, such as the tests of the project. To use it, remove the # and
+      # agree to it: tacho trust DIR
       # - { type: command, command: sh tacho-demo/greet.sh Ada, stdout: Ada }
 `;
 
