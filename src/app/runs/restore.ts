@@ -29,14 +29,16 @@ import { Rebuilt } from './rebuilt.ts';
 import { RestoreBatch } from './restore-batch.ts';
 import { WholeRun } from './whole-run.ts';
 
-export interface RestoreOptions extends StoreLockOptions {
+export interface RestoreRequest extends StoreLockOptions {
   /** Only these runs. Empty: the whole archive. */
   runs: readonly string[];
   /** Disables the limit on the unpacked size of an archive. */
   any_size?: boolean | undefined;
 }
 
+/** The result of a restore, as ids of runs. */
 export interface Restored {
+  /** Runs that are in the store again. */
   restored: string[];
   /** Runs that are already in the store. */
   known: string[];
@@ -48,7 +50,7 @@ export interface Restored {
   damaged: number;
 }
 
-export function restore(state: StateDir, path: string, options: RestoreOptions): Promise<Restored> {
+export function restore(state: StateDir, path: string, options: RestoreRequest): Promise<Restored> {
   if (!existsSync(path))
     throw new TachoError('not_found', `${path}: there is no such archive`, { stage: 'archive' });
   return withStoreLock(state, options, () => restoreLocked(state, path, options));
@@ -57,7 +59,7 @@ export function restore(state: StateDir, path: string, options: RestoreOptions):
 async function restoreLocked(
   state: StateDir,
   path: string,
-  { runs, any_size = false }: RestoreOptions,
+  { runs, any_size = false }: RestoreRequest,
 ): Promise<Restored> {
   using index = openIndex(state);
   const wanted = runs.length === 0 ? null : new Set(runs);
