@@ -1,4 +1,4 @@
-/** Canonical events for tests, with everything not said filled in: run r_1, time from 1,000,000 ms on, one ms an event. */
+/** Canonical events for tests, with defaults for all other fields: run r_1, times from 1,000,000 ms, 1 ms apart. */
 import {
   type DataOf,
   type Event,

@@ -1,4 +1,4 @@
-/** Streams of live messages for tests: numbered, timed, whole unless a test breaks them. */
+/** Streams of live messages for tests: numbered, timed, and complete unless a test breaks them. */
 import { Judge, type JudgeOptions } from '../src/conformance/judge.ts';
 import type { Report } from '../src/conformance/types.ts';
 import { readText } from '../src/live/protocol/messages.ts';
@@ -6,7 +6,7 @@ import { LIVE_TYPES } from '../src/model/live-words.ts';
 
 export const START_MS = Date.parse('2026-03-03T10:00:00.000Z');
 
-// biome-ignore lint/suspicious/noExplicitAny: fixtures are made to be wrong, too
+// biome-ignore lint/suspicious/noExplicitAny: some fixtures are invalid on purpose
 export type Fields = Record<string, any>;
 
 export interface Line {
@@ -21,10 +21,10 @@ export class Stream {
   now_ms = START_MS;
   step_ms = 10;
   session = 's1';
-  /** How long after its time a message arrives; null: not known. */
+  /** Delay between a message's time and its arrival; null: unknown. */
   delay_ms: number | null = null;
 
-  /** A message of the session, numbered; `more` replaces fields of the envelope. */
+  /** A numbered message of the session; `more` replaces fields of the envelope. */
   say(type: string, data: Fields, more: Fields = {}): this {
     const session_id = more.session_id ?? this.session;
     const seq = more.seq === undefined ? (this.#seqs.get(session_id) ?? 0) + 1 : more.seq;
@@ -44,7 +44,7 @@ export class Stream {
     });
   }
 
-  /** A message of the connection: without a number. */
+  /** A connection message, without a number. */
   control(type: string, data: Fields, more: Fields = {}): this {
     const session_id = null;
     return this.say(type, data, { session_id, seq: null, message_id: `c-${this.now_ms}`, ...more });
@@ -114,7 +114,7 @@ export function judged(lines: readonly Line[], options: JudgeOptions = {}): Repo
   return judge.report();
 }
 
-/** A handshake both ways. */
+/** A handshake in both directions. */
 export function handshake(
   to: Stream,
   version = '1.0',

@@ -1,4 +1,4 @@
-/** Hand-made transcripts for tests, with everything not said filled in. */
+/** Hand-made transcripts for tests, with defaults for all other fields. */
 import type { Transcript, TranscriptCall } from '../src/model/transcript.ts';
 
 export function call(name: string, input: unknown = {}, more: Partial<TranscriptCall> = {}) {
@@ -18,7 +18,7 @@ export function call(name: string, input: unknown = {}, more: Partial<Transcript
   } satisfies TranscriptCall;
 }
 
-/** Calls get the ids c1, c2, … unless they have one of their own. */
+/** Calls get the ids c1, c2, … unless they have one. */
 export function transcript(
   calls: readonly TranscriptCall[] = [],
   more: Partial<Transcript> = {},

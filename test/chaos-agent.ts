@@ -1,5 +1,5 @@
 /**
- * The chaos agent (test/fixtures/agent) takes the place of the demo agent's own program: it speaks the same dialect and
+ * The chaos agent (test/fixtures/agent) replaces the demo agent's own program: it uses the same format and
  * plays scripts in which everything can go wrong.
  */
 import { chmodSync, renameSync } from 'node:fs';
@@ -17,7 +17,7 @@ export const CHAOS: readonly string[] = ['--agent', 'demo', '--command', chaosAg
 /** Arguments of the agent: a script by its name or path, without pauses. */
 export const played = (script: string): string[] => ['--speed', '0', '--script', script];
 
-/** Options of a run of the library. */
+/** Options for a library run. */
 export const chaosRun = ({ work, state }: { work: string; state: string }, script: string) => ({
   agent: 'demo',
   prompt: 'please',
@@ -40,7 +40,7 @@ export default async function buildChaosAgent(): Promise<void> {
     target: 'node24',
     format: 'esm',
     logLevel: 'warning',
-    // Its CommonJS form requires `process`, which a module cannot.
+    // Its CommonJS form requires `process`, which is not possible in a module.
     alias: { yaml: join(root, 'node_modules/yaml/browser/index.js') },
   });
   chmodSync(made, 0o755);

@@ -1,7 +1,7 @@
 /**
- * A bad line between two ends: bytes come late and in pieces, connections are cut, reset, half closed or fall silent.
- * Contract: what passes is in order and unchanged, up to the byte at which something happens. The same seed gives every
- * connection the same fate, at the same byte.
+ * A bad connection: bytes arrive late and in pieces, connections are cut, reset, half closed or fall silent.
+ * Contract: bytes arrive in order and unchanged, up to the byte of the fault. The same seed gives every
+ * connection the same fault at the same byte.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -9,19 +9,19 @@ import { onTestFinished } from 'vitest';
 import { seededRandom } from '../src/lib/ids.ts';
 import { listenAt, stopServer } from './listen-at.ts';
 
-/** What ends a connection; `silent`: it stays, and nothing passes any more. */
+/** The fault that ends a connection; `silent`: it stays open and nothing passes. */
 export const FATES = ['close', 'reset', 'end', 'drop', 'silent'] as const;
 export type Fate = (typeof FATES)[number];
 
 export interface ChaosOptions {
   seed: string;
-  /** Where it leads. */
+  /** The address it forwards to. */
   to: string;
-  /** What may happen, each as likely as it is often in the list; none: pieces and delays only. */
+  /** The possible faults; a repeated one is more likely. Empty: pieces and delays only. */
   fates: readonly Fate[];
-  /** Bytes that pass before it does, at most. */
+  /** Maximum number of bytes before the fault. */
   bytes_max: number;
-  /** A piece waits for so long, at most. */
+  /** Maximum delay of a piece. */
   delay_ms_max: number;
 }
 
@@ -31,10 +31,10 @@ export class ChaosProxy {
   readonly #options: ChaosOptions;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** How often what happened. */
+  /** The number of each fault so far. */
   readonly happened: Record<Fate, number> = { close: 0, reset: 0, end: 0, drop: 0, silent: 0 };
   connections = 0;
-  /** From now on only pieces and delays. */
+  /** From then on only pieces and delays. */
   calm = false;
 
   constructor(options: ChaosOptions) {
@@ -43,7 +43,7 @@ export class ChaosProxy {
     onTestFinished(() => this.stop());
   }
 
-  /** On a path, or a port of its own (0). Resolves with the address. */
+  /** On a path, or on a free port (0). Resolves with the address. */
   listen(at: string | number): Promise<string> {
     return listenAt(this.#server, at);
   }
@@ -63,7 +63,7 @@ export class ChaosProxy {
     }
     const { fates, bytes_max } = this.#options;
     const fate = this.calm ? null : (fates[random(Math.max(1, fates.length))] ?? null);
-    // Of either direction; a byte in the middle of a line, most times.
+    // In either direction; usually a byte in the middle of a line.
     const left = fate === null ? Infinity : random(bytes_max) + 1;
     const line: Line = { near, far, fate, left, met: false };
     void this.#pump(line, near, { to: far, random });
@@ -102,9 +102,9 @@ export class ChaosProxy {
     this.happened[fate] += 1;
     if (fate === 'close') for (const socket of [near, far]) socket.destroy();
     else if (fate === 'reset') for (const socket of [near, far]) reset(socket);
-    // One way is closed, the other goes on.
+    // One direction is closed, the other stays open.
     else if (fate === 'end') (random(2) === 0 ? near : far).end();
-    // The sender is rid of it; the collector learns of it late.
+    // The sender sees it closed; the collector learns of it later.
     else if (fate === 'drop') {
       near.destroy();
       setTimeout(() => far.destroy(), DROPPED_MS).unref();
@@ -112,10 +112,10 @@ export class ChaosProxy {
   }
 }
 
-/** Neither end is told what became of the other. */
+/** Neither end learns what happened to the other. */
 const isDeaf = ({ met, fate }: Line) => met && (fate === 'silent' || fate === 'drop');
 
-/** There is no such thing on a unix socket. */
+/** Unix sockets have no reset. */
 function reset(socket: Socket): void {
   if (socket.remoteAddress === undefined) socket.destroy();
   else socket.resetAndDestroy();
@@ -127,7 +127,7 @@ interface Line {
   near: Socket;
   far: Socket;
   fate: Fate | null;
-  /** Bytes until it is met. */
+  /** Bytes left before the fault. */
   left: number;
   met: boolean;
 }

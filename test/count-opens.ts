@@ -1,14 +1,14 @@
-/** Counts calls for files, so that a test can say how much work something is. */
+/** Counts file system calls, so that a test can measure the amount of work. */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { onTestFinished } from 'vitest';
 
 type Counted = 'openSync' | 'lstatSync' | 'readdirSync';
 
-/** Until the test has ended. Gives how often a path that counts was opened so far. */
+/** Until the end of the test. Returns a function that gives the number of matching opens so far. */
 export const countOpens = (counts: (path: string) => boolean) => countCalls('openSync', counts);
 
-/** The same of another function. */
+/** The same for another function. */
 export function countCalls(name: Counted, counts: (path: string) => boolean): () => number {
   const original = fs[name] as (path: fs.PathLike, ...rest: unknown[]) => unknown;
   let calls = 0;

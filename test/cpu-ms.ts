@@ -1,4 +1,4 @@
-/** CPU time of this thread in ms: unlike the clock, it does not count what other processes do meanwhile. */
+/** CPU time of this thread in ms: unlike the clock, it excludes other processes. */
 export function cpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

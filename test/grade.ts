@@ -1,4 +1,4 @@
-/** Grades by assertions as an eval file has them. */
+/** Grades with assertions written as in an eval file. */
 import { parseEvalFile } from '../src/evals/files/eval-file.ts';
 import type { Files } from '../src/evals/files/suite.ts';
 import { gradeTest, type TestGrade } from '../src/evals/score.ts';

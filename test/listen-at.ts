@@ -1,8 +1,8 @@
-/** A server of a test on a path, or on a port of its own (0), and its end. */
+/** A test server on a path, or on a free port (0), and how to stop it. */
 import { rmSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 
-/** Resolves with the address, as a sender takes it. */
+/** Resolves with the address in the form that a sender accepts. */
 export async function listenAt(server: Server, at: string | number): Promise<string> {
   if (typeof at === 'string') rmSync(at, { force: true });
   await new Promise<void>((resolve, reject) => {

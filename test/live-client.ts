@@ -3,22 +3,22 @@ import { constants, openSync } from 'node:fs';
 import { connect, type NetConnectOpts, Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 
-// biome-ignore lint/suspicious/noExplicitAny: messages are read loosely here, as a stranger would
+// biome-ignore lint/suspicious/noExplicitAny: messages are read loosely here, as by a foreign client
 export type Message = any;
 
 export interface LiveClient {
   readonly received: Message[];
-  /** The lines as they came. */
+  /** The lines as received. */
   readonly lines: string[];
   /** Messages, or raw text or bytes. */
   send(...what: (object | string | Buffer)[]): void;
-  /** Waits for the first message, from the `from`th on, that is so. */
+  /** Waits for the first matching message, starting with number `from`. */
   wait(is: (message: Message) => boolean, what?: string, from?: number): Promise<Message>;
   handshake(data?: object, envelope?: object): Promise<Message>;
-  /** Ends the own side; still reads. */
+  /** Ends its own side; still reads. */
   end(): void;
   destroy(): void;
-  /** Stops and goes on reading. */
+  /** Pauses and resumes reading. */
   pause(): void;
   resume(): void;
   readonly closed: Promise<void>;
@@ -79,7 +79,7 @@ export const acks = (session_id: string, seq: number) => (one: Message) =>
   one.type === 'ack' &&
   one.data.acked.some((ack: Message) => ack.session_id === session_id && ack.seq >= seq);
 
-/** A pipe may begin in the middle of what was another's. */
+/** A pipe may begin in the middle of another client's message. */
 function parsed(line: string, first: boolean): Message {
   try {
     return JSON.parse(line);
@@ -131,7 +131,7 @@ export function clientOf(input: Readable, output: Writable): LiveClient {
         for (; at < received.length; at++) if (is(received[at])) return received[at];
         if (performance.now() > end || input.destroyed) {
           const last = JSON.stringify(received.slice(-3)).slice(0, 2000);
-          throw new Error(`waited in vain for ${what}; the last messages: ${last}`);
+          throw new Error(`timed out waiting for ${what}; the last messages: ${last}`);
         }
         await new Promise<void>((done) => {
           const timer = setTimeout(() => go(), 1_000);

@@ -1,4 +1,4 @@
-/** A collector in the test's own process, and what its tests say to it. */
+/** A collector in the test's own process, and messages for its tests. */
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type ServeOptions, type Serving, serve } from '../src/app/live/serve.ts';

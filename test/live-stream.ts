@@ -1,13 +1,13 @@
-/** What every stream of live messages that tacho makes must hold to, read back as a receiver reads it. */
+/** The rules for every stream of live messages from tacho, checked on the receiver's side. */
 import { isDeepStrictEqual } from 'node:util';
 import { readText, type WireMessage } from '../src/live/protocol/messages.ts';
 import type { LiveMessage } from '../src/model/live.ts';
 import { CALL_MESSAGE_TYPES } from '../src/model/live-words.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: data is read loosely here; the field checks are what types it
+// biome-ignore lint/suspicious/noExplicitAny: data is read loosely here; the field checks define its type
 export type Data = any;
 
-/** As it comes over the wire. */
+/** As sent over the wire. */
 export function wire(messages: readonly LiveMessage[]): { wrong: string[]; read: WireMessage[] } {
   const wrong: string[] = [];
   const read: WireMessage[] = [];
@@ -19,7 +19,7 @@ export function wire(messages: readonly LiveMessage[]): { wrong: string[]; read:
   return { wrong, read };
 }
 
-/** What is wrong with one whole session; empty when nothing is. */
+/** The faults of one complete session; empty when there are none. */
 export function faultsOf(messages: readonly LiveMessage[], session_id: string): string[] {
   const { wrong, read } = wire(messages);
   const complain = (message: WireMessage, why: string) =>
@@ -33,9 +33,10 @@ export function faultsOf(messages: readonly LiveMessage[], session_id: string): 
     last = message.timestamp;
     if (ids.has(message.message_id ?? '')) complain(message, 'its id is used twice');
     ids.add(message.message_id ?? '');
-    if ((message.type === 'session_start') !== (index === 0)) complain(message, 'at this place');
+    if ((message.type === 'session_start') !== (index === 0))
+      complain(message, 'at the wrong place');
     if ((message.type === 'session_end') !== (index === read.length - 1))
-      complain(message, 'at this place');
+      complain(message, 'at the wrong place');
   });
   pairs(read, complain);
   nesting(read, complain);
@@ -87,7 +88,7 @@ function nesting(read: readonly WireMessage[], complain: Complain): void {
   }
 }
 
-/** The texts that were said, each as a receiver puts it together. */
+/** The sent texts, as a receiver assembles them. */
 export function textsOf(messages: readonly LiveMessage[]): { type: string; text: string }[] {
   const blocks = new Map<string, { type: string; text: string }>();
   for (const { type, data } of wire(messages).read as { type: string; data: Data }[]) {
@@ -101,22 +102,22 @@ export function textsOf(messages: readonly LiveMessage[]): { type: string; text:
   return [...blocks.values()];
 }
 
-/** The input that a request tells, however it is wrapped. */
+/** The input of a request, however it is encoded. */
 export function inputOf(request: LiveMessage, messages: readonly LiveMessage[]): unknown {
   const { args, args_wrapped, call_id } = request.data as Data;
   if (args_wrapped === 'value') return args.value;
   if (args_wrapped === 'json') return JSON.parse(args.json);
-  if (args_wrapped === 'parts') return JSON.parse(partsTold('args', call_id, messages));
+  if (args_wrapped === 'parts') return JSON.parse(joinedParts('args', call_id, messages));
   return args;
 }
 
 export function outputOf(response: LiveMessage, messages: readonly LiveMessage[]): unknown {
   const { result, error, call_id } = response.data as Data;
-  const told = result ?? error;
-  return told.output_parts > 0 ? partsTold('output', call_id, messages) : told.output;
+  const outcome = result ?? error;
+  return outcome.output_parts > 0 ? joinedParts('output', call_id, messages) : outcome.output;
 }
 
-function partsTold(of: string, call_id: string, messages: readonly LiveMessage[]): string {
+function joinedParts(of: string, call_id: string, messages: readonly LiveMessage[]): string {
   return messages
     .map(({ data }) => data as Data)
     .filter((data) => data.call_id === call_id && data.details?.part_of === of)

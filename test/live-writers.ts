@@ -1,4 +1,4 @@
-/** Processes that send for one session, killed and started again, and what is known of what they said. */
+/** Processes that send for one session, killed and restarted, and the messages they sent. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { linesOf, until } from './e2e/cli.ts';
 
 const WRITER = join(import.meta.dirname, 'fixtures/live-writer.ts');
 
-/** A program that says more and more in a session, started again and again. */
+/** A program that sends more and more messages in a session, restarted repeatedly. */
 export class Writers {
   readonly name: string;
   readonly #folder: string;
@@ -22,7 +22,7 @@ export class Writers {
     this.#url = url;
   }
 
-  /** `more`: so many messages and the end; else it goes on for ever. */
+  /** `more`: the number of messages before the session end; without it, messages are sent forever. */
   start(...more: string[]): { child: ChildProcess; ended: Promise<unknown[]> } {
     const out = openSync(this.#answers, 'a');
     const args = [WRITER, this.#url, join(this.#folder, 'outbox'), this.name, ...more];
@@ -40,7 +40,7 @@ export class Writers {
     return join(this.#folder, `${this.name}.answers`);
   }
 
-  /** The numbers that were in the outbox for sure. */
+  /** The numbers that are certain to be in the outbox. */
   get numbers(): number[] {
     return linesOf(readFileSync(this.#answers, 'utf8'));
   }
@@ -50,8 +50,8 @@ export class Writers {
       const before = cycle === 0 ? 0 : this.numbers.length;
       const { child, ended } = this.start();
       const [wait = 0, early = 0] = random(2);
-      // One in four at any moment since its start, the others in the middle of their work.
-      if (early >= 64) await until(() => this.numbers.length > before, 'its first words');
+      // One in four at any moment since its start, the others while they send.
+      if (early >= 64) await until(() => this.numbers.length > before, 'its first message');
       await sleep(wait / 4);
       child.kill('SIGKILL');
       expect((await ended)[1]).toBe('SIGKILL');
@@ -59,16 +59,16 @@ export class Writers {
     expect((await this.start('1').ended)[0]).toBe(0);
   }
 
-  /** Every message that was in the outbox is stored: once, in order, as it was. */
-  holdAgainst(stored: ReadonlyMap<string, readonly string[]>): void {
+  /** Every message from the outbox is stored: once, in order, unchanged. */
+  compareWith(stored: ReadonlyMap<string, readonly string[]>): void {
     const lines = (stored.get(this.name) ?? []).map((line) => JSON.parse(line));
     const { numbers } = this;
-    // A number that is given twice would be one whose first message is lost.
+    // A repeated number would mean that its first message was lost.
     expect(numbers.filter((seq, i) => seq <= (numbers[i - 1] ?? 0))).toEqual([]);
     expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, i) => i + 1));
     expect(lines.length).toBe((numbers.at(-1) ?? 0) + 1);
     expect(lines.at(-1)?.type).toBe('session_end');
-    const told = lines.slice(0, -1);
-    expect(told.filter(({ seq, data }) => data.delta.length !== (seq * 37) % 500)).toEqual([]);
+    const messages = lines.slice(0, -1);
+    expect(messages.filter(({ seq, data }) => data.delta.length !== (seq * 37) % 500)).toEqual([]);
   }
 }

@@ -1,4 +1,4 @@
-/** A `tacho serve` process for tests: ended and started again as often as a test likes, with what it has stored. */
+/** A `tacho serve` process for tests, which can stop and restart it, and its stored messages. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,9 +9,9 @@ const BIN = join(import.meta.dirname, '../bin/tacho.cjs');
 
 export interface ServeProcess {
   readonly pid: number;
-  /** The first place it listens at. */
+  /** The first address it listens on. */
   readonly url: string;
-  /** Ends it with the signal; resolves with its exit code when it is gone. */
+  /** Sends the signal; resolves with the exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -42,11 +42,11 @@ export function startServe(state: string, ...args: string[]): Promise<ServeProce
       };
       resolve({ pid, url: listening[0], end });
     });
-    void ended.then((code) => reject(new Error(`the collector ended with ${code}: ${err}`)));
+    void ended.then((code) => reject(new Error(`the collector exited with ${code}: ${err}`)));
   });
 }
 
-/** What the collector of a state folder has stored: each session's lines, in the order of the journal. */
+/** The stored lines of each session of a collector's state folder, in journal order. */
 export async function storedIn(state: string): Promise<Map<string, string[]>> {
   const sessions = new Map<string, string[]>();
   for await (const { session, source, body } of readAll(join(state, 'live/journal'))) {

@@ -1,6 +1,6 @@
 /**
- * What every agent's folder must hold to (docs: agents). `testAgent(agent, dir)` reads the recordings in `dir`:
- * `<scenario>/{stdout.jsonl, session/…, truth.json}` and `tools.json`, the tools the CLI offers its model.
+ * The rules for every agent's folder (docs: agents). `testAgent(agent, dir)` reads the recordings in `dir`:
+ * `<scenario>/{stdout.jsonl, session/…, truth.json}` and `tools.json`, the tools that the CLI offers its model.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -27,18 +27,18 @@ import { relative, type Truth, wrongFacts } from './truth.ts';
 type Primary = 'stdout' | 'session';
 
 export interface TestAgentOptions {
-  /** The main session file under a scenario's `session/`; null when there is none. */
+  /** The main session file in a scenario's `session/`; null when there is none. */
   sessionFile?(session_dir: string): string | null;
-  /** Scenarios whose records are not all the agent's own (logs of a host, …): problems are expected there. */
+  /** Scenarios that also contain records of other programs (logs of a host, …): problems are expected there. */
   unclean?: readonly string[];
-  /** Capabilities that the recordings cannot show, each with the reason. */
+  /** Capabilities that the recordings cannot show, with the reason. */
   unseen?: Partial<Record<(typeof CAPABILITY_NAMES)[number], string>>;
 }
 
 export interface Recording {
   scenario: string;
   channel: Primary;
-  /** The stream's file, or the session's main file. */
+  /** The file of the stream, or the main file of the session. */
   path: string;
   bytes: Buffer;
   truth: Truth | null;
@@ -46,7 +46,7 @@ export interface Recording {
 
 const NOT_MAIN = /[\\/](subagents|tool-results|hooks)[\\/]|\.meta\.json$/;
 
-/** The first .jsonl or .json file that is no sub-agent's and no attachment. */
+/** The first .jsonl or .json file that belongs to no sub-agent and is no attachment. */
 function firstSessionFile(session_dir: string): string | null {
   if (!existsSync(session_dir)) return null;
   const names = readdirSync(session_dir, { recursive: true, encoding: 'utf8' }).sort();
@@ -80,7 +80,7 @@ export function pipelineFor(agent: Agent, primary: Channel): Pipeline {
   return new Pipeline({ agent, info, primary, now: null });
 }
 
-/** All events of these bytes, given in these chunks. */
+/** All events of these bytes, read in these chunks. */
 export function eventsOf(agent: Agent, channel: Primary, chunks: Iterable<Buffer>): Event[] {
   const pipeline = pipelineFor(agent, channel);
   const events: Event[] = [];
@@ -93,7 +93,7 @@ export function eventsOf(agent: Agent, channel: Primary, chunks: Iterable<Buffer
   return events;
 }
 
-/** The whole recording, with the files of its sub-agents. */
+/** The whole recording, including the files of its sub-agents. */
 export async function wholeRun(agent: Agent, recording: Recording): Promise<Event[]> {
   if (recording.channel === 'stdout') return eventsOf(agent, 'stdout', [recording.bytes]);
   const pipeline = pipelineFor(agent, 'session');
@@ -104,7 +104,7 @@ export async function wholeRun(agent: Agent, recording: Recording): Promise<Even
   return events;
 }
 
-/** What the session file adds to the run that `pipeline` has read the stream of. */
+/** The events that the session file adds to the run of `pipeline`, which has read the stream. */
 export async function filledIn(
   agent: Agent,
   pipeline: Pipeline,
@@ -131,7 +131,7 @@ const CHECKS = new Map(
   Object.entries(EventData).map(([kind, schema]) => [kind, Compile(schema)] as const),
 );
 
-/** What is wrong with the form of a run's events; empty when nothing is. */
+/** Form errors in a run's events; empty when there are none. */
 export function malformed(events: readonly Event[]): string[] {
   const wrong: string[] = [];
   let at_ms = 0;
@@ -149,7 +149,7 @@ export function malformed(events: readonly Event[]): string[] {
   return wrong;
 }
 
-/** The same run without what noise between its lines may change: problems, places, numbers. */
+/** The same run without the parts that noise between its lines may change: problems, places, numbers. */
 function gist(events: readonly Event[]): unknown[] {
   return events
     .filter((event) => event.kind !== 'problem')
@@ -159,8 +159,8 @@ function gist(events: readonly Event[]): unknown[] {
     });
 }
 
-/** Numbers from 0 to 1, the same for the same seed. */
-function chances(seed: number): () => number {
+/** Repeatable numbers from 0 to 1. */
+function seededNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -185,7 +185,7 @@ const linesOf = (bytes: Buffer) =>
 const title = (agent: Agent, recording: Recording) =>
   `${agent.id} ${recording.scenario} ${recording.channel}`;
 
-/** Small enough to be read many times over. */
+/** Small enough to be read many times. */
 const SMALL_BYTES = 64 * 1024;
 
 export function testAgent(agent: Agent, dir: string, options: TestAgentOptions = {}): void {
@@ -219,7 +219,7 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
   }
   verifies(
     'AG-2',
-    `${title(agent, recording)}: events are well formed, without problems`,
+    `${title(agent, recording)}: events are well-formed, without problems`,
     async () => {
       const events = await wholeRun(agent, recording);
       expect(malformed(events)).toEqual([]);
@@ -230,8 +230,8 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
   );
   verifies('AG-13', `${title(agent, recording)}: any chunking gives the same events`, () => {
     const whole = eventsOf(agent, channel, [bytes]);
-    const chance = chances(bytes.length);
-    const random = () => 1 + Math.floor(chance() ** 4 * 5000);
+    const next = seededNumbers(bytes.length);
+    const random = () => 1 + Math.floor(next() ** 4 * 5000);
     expect(eventsOf(agent, channel, cutUp(bytes, random))).toEqual(whole);
     if (bytes.length > SMALL_BYTES) return;
     expect(
@@ -243,13 +243,15 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
     ).toEqual(whole);
   });
   if (bytes.length > 0) {
-    verifies('AG-14', `${title(agent, recording)}: a cut loses nothing before it and is said`, () =>
-      cutAnywhere(agent, recording),
+    verifies(
+      'AG-14',
+      `${title(agent, recording)}: a cut loses nothing before it and is reported`,
+      () => cutAnywhere(agent, recording),
     );
   }
 }
 
-/** Where to cut: about 40 places over the file, at line ends, and around the last line. */
+/** About 40 positions for a cut: over the whole file, at line ends, and around the last line. */
 function cutsOf(bytes: Buffer): number[] {
   const cuts = new Set<number>();
   for (let part = 1; part < 30; part++) cuts.add(Math.floor((bytes.length * part) / 30));
@@ -325,18 +327,22 @@ function testNoise(agent: Agent, recordings: readonly Recording[]): void {
       }
     }
   });
-  verifies(['AG-2', 'AG-13'], `${agent.id}: garbage between records is a problem each`, () => {
-    for (const recording of recordings) {
-      const { channel, bytes } = recording;
-      const whole = eventsOf(agent, channel, [bytes]);
-      const noisy = linesOf(bytes).flatMap((line, n) => [GARBAGE[n % GARBAGE.length], line]);
-      const events = eventsOf(agent, channel, [Buffer.from(`${noisy.join('\n')}\n`)]);
-      expect(gist(events), title(agent, recording)).toEqual(gist(whole));
-      const count = kindsOf(events, 'problem').length - kindsOf(whole, 'problem').length;
-      expect(count, title(agent, recording)).toBe(linesOf(bytes).length);
-    }
-  });
-  verifies('AG-2', `${agent.id}: fields and types of the future are survived`, () => {
+  verifies(
+    ['AG-2', 'AG-13'],
+    `${agent.id}: each line of garbage between records is a problem`,
+    () => {
+      for (const recording of recordings) {
+        const { channel, bytes } = recording;
+        const whole = eventsOf(agent, channel, [bytes]);
+        const noisy = linesOf(bytes).flatMap((line, n) => [GARBAGE[n % GARBAGE.length], line]);
+        const events = eventsOf(agent, channel, [Buffer.from(`${noisy.join('\n')}\n`)]);
+        expect(gist(events), title(agent, recording)).toEqual(gist(whole));
+        const count = kindsOf(events, 'problem').length - kindsOf(whole, 'problem').length;
+        expect(count, title(agent, recording)).toBe(linesOf(bytes).length);
+      }
+    },
+  );
+  verifies('AG-2', `${agent.id}: fields and types of future versions are tolerated`, () => {
     for (const recording of recordings) {
       const { channel, bytes } = recording;
       const whole = gist(eventsOf(agent, channel, [bytes]));
@@ -392,32 +398,36 @@ function testMutations(agent: Agent, recordings: readonly Recording[]): void {
     .filter(({ bytes }) => bytes.length > 0 && bytes.length <= SMALL_BYTES)
     .map(({ channel, bytes }) => ({ channel, lines: linesOf(bytes).filter(isJson) }))
     .filter(({ lines }) => lines.length > 0);
-  verifies('AG-2', `${agent.id}: a decoder never fails, whatever a record lacks or holds`, () => {
-    const change = fc.record({
-      line: fc.nat(),
-      way: fc.array(fc.nat(20), { minLength: 1, maxLength: 6 }),
-      other: fc.nat(20),
-    });
-    const runs = fc.property(
-      fc.nat(),
-      fc.array(change, { minLength: 1, maxLength: 8 }),
-      (n, all) => {
-        const { channel, lines } = records[n % records.length]!;
-        const changed = [...lines];
-        for (const { line, way, other } of all) {
-          const at = line % changed.length;
-          changed[at] = JSON.stringify(mutate(JSON.parse(changed[at]!), way, other));
-        }
-        const events = eventsOf(agent, channel, [Buffer.from(`${changed.join('\n')}\n`)]);
-        expect(malformed(events)).toEqual([]);
-        const faults = kindsOf(events, 'problem').filter(
-          ({ data }) => data.code === 'decoder_fault',
-        );
-        expect(faults).toEqual([]);
-      },
-    );
-    fc.assert(runs, { numRuns: 600, seed: 7 });
-  });
+  verifies(
+    'AG-2',
+    `${agent.id}: a decoder never fails, whatever a record lacks or contains`,
+    () => {
+      const change = fc.record({
+        line: fc.nat(),
+        way: fc.array(fc.nat(20), { minLength: 1, maxLength: 6 }),
+        other: fc.nat(20),
+      });
+      const runs = fc.property(
+        fc.nat(),
+        fc.array(change, { minLength: 1, maxLength: 8 }),
+        (n, all) => {
+          const { channel, lines } = records[n % records.length]!;
+          const changed = [...lines];
+          for (const { line, way, other } of all) {
+            const at = line % changed.length;
+            changed[at] = JSON.stringify(mutate(JSON.parse(changed[at]!), way, other));
+          }
+          const events = eventsOf(agent, channel, [Buffer.from(`${changed.join('\n')}\n`)]);
+          expect(malformed(events)).toEqual([]);
+          const faults = kindsOf(events, 'problem').filter(
+            ({ data }) => data.code === 'decoder_fault',
+          );
+          expect(faults).toEqual([]);
+        },
+      );
+      fc.assert(runs, { numRuns: 600, seed: 7 });
+    },
+  );
 }
 
 /** Small recordings, as records that can be changed. */
@@ -448,7 +458,7 @@ function testNames(agent: Agent, recordings: readonly Recording[]): void {
   const canonical = new Set<string>(CANONICAL_TOOLS);
   verifies(
     ['AG-4', 'AG-6'],
-    `${agent.id}: every call has its canonical name and its row`,
+    `${agent.id}: every call has its canonical name and its table row`,
     async () => {
       for (const recording of recordings) {
         for (const { data } of kindsOf(await wholeRun(agent, recording), 'call_requested')) {
@@ -467,7 +477,7 @@ function testNames(agent: Agent, recordings: readonly Recording[]): void {
   );
 }
 
-/** Fields that a canonical tool must have (AG-7); an Edit may have other means than one pair of strings. */
+/** Required fields of a canonical tool (AG-7); an Edit may have something other than one pair of strings. */
 const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   Read: ['file_path'],
   Write: ['file_path', 'content'],
@@ -486,13 +496,13 @@ function testTable(agent: Agent, tools_path: string): void {
     fields: string[];
   }[];
   const rows = new Map(agent.tools.rows.map((row) => [row.native, row]));
-  verifies('AG-5', `${agent.id}: every tool the CLI offers is mapped or passed through`, () => {
+  verifies('AG-5', `${agent.id}: every tool of the CLI is mapped or passed through`, () => {
     const passed = new Set(agent.tools.passed_through);
     const missing = offered.filter(({ name }) => !rows.has(name) && !passed.has(name));
     expect(missing).toEqual([]);
     expect([...rows.keys()].filter((name) => passed.has(name))).toEqual([]);
   });
-  verifies('AG-7', `${agent.id}: canonical fields come from fields the tools really have`, () => {
+  verifies('AG-7', `${agent.id}: canonical fields come from existing tool fields`, () => {
     for (const { name, fields } of offered) {
       const row = rows.get(name);
       // A tool that takes free text has no fields.
@@ -507,12 +517,12 @@ function testTable(agent: Agent, tools_path: string): void {
 
 type Shows = (draft: Draft) => boolean;
 
-/** One step is known of every run that worked: only a second one shows that steps are counted. */
+/** Every run that worked has one known step: only a second one shows that steps are counted. */
 const MORE_THAN_ONE: ReadonlySet<string> = new Set(['steps']);
-/** Figures that limits watch: reported while work is left to stop, or only with the end. */
+/** Figures that limits check: reported while there is still work to stop, or only at the end. */
 const WATCHED: ReadonlySet<string> = new Set(['usage', 'cost']);
 
-/** Whether a call follows the first report, before the agent says that it is done. */
+/** Whether a call follows the first report before the agent says that it is done. */
 function inTime(drafts: readonly Draft[], shows: Shows): boolean {
   const end = drafts.findIndex((draft) => draft.kind === 'agent_ended');
   const working = end < 0 ? drafts : drafts.slice(0, end);
@@ -545,7 +555,7 @@ const SHOWN: Record<(typeof CAPABILITY_NAMES)[number], Shows> = {
   session_id: (draft) => draft.kind === 'session_started' && draft.data.session_id !== null,
 };
 
-/** What the decoder itself says, before anything is added to it. */
+/** The drafts of the decoder alone, before anything is added. */
 async function draftsOf(agent: Agent, { channel, path, bytes }: Recording): Promise<Draft[]> {
   const drafts: Draft[] = [];
   const decoder = channel === 'stdout' ? agent.stream() : agent.session?.decoder();
@@ -566,7 +576,7 @@ function testCapabilities(
   recordings: readonly Recording[],
   options: TestAgentOptions,
 ): void {
-  verifies('AG-17', `${agent.id}: the capability table says what the recordings show`, async () => {
+  verifies('AG-17', `${agent.id}: the capability table matches the recordings`, async () => {
     const runs: Record<Primary, Draft[][]> = { stdout: [], session: [] };
     for (const recording of recordings)
       runs[recording.channel].push(await draftsOf(agent, recording));
@@ -584,7 +594,7 @@ function testCapabilities(
   });
 }
 
-/** Both values without what only one of them says, paths as seen from the work folder. */
+/** Both values without facts that only one of them has, with paths relative to the work folder. */
 export function saidByBoth(a: unknown, b: unknown): [unknown, unknown] {
   if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
     const pairs = a.map((item, index) => saidByBoth(item, b[index]));
@@ -612,15 +622,15 @@ function testBothChannels(agent: Agent, recordings: readonly Recording[]): void 
     if (!filed || ids(live.truth) === null || ids(live.truth) !== ids(filed.truth)) continue;
     verifies(
       'AG-15',
-      `${agent.id} ${live.scenario}: the session file tells the same calls and text as the stream`,
+      `${agent.id} ${live.scenario}: the session file has the same calls and text as the stream`,
       async () => {
         const facts = async (recording: Recording) => {
           const outcome = outcomeOf(await wholeRun(agent, recording));
           const calls = outcome.tool_calls.map(({ duration_ms: _, ...call }) => call);
           return { calls, message: outcome.message, artifacts: outcome.artifacts };
         };
-        const [told, streamed] = saidByBoth(await facts(filed), await facts(live));
-        expect(told).toEqual(streamed);
+        const [stored, streamed] = saidByBoth(await facts(filed), await facts(live));
+        expect(stored).toEqual(streamed);
       },
     );
   }

@@ -1,4 +1,4 @@
-/** What every agent's declared shapes must hold to (AG-19): its recordings fit them, and a change does not. */
+/** The rules for every agent's declared shapes (AG-19): its recordings match them, and a changed one does not. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { driftIn, type Finding } from '../src/app/sessions/drift.ts';
@@ -34,7 +34,7 @@ function recordsIn(path: string): Native[] {
   return records;
 }
 
-/** A field that each record of its kind has, and without which it is still of that kind. */
+/** A field that each record of its kind has but does not need to be recognised. */
 function constantIn(path: string, shapes: RecordShapes, channel: Recording['channel']) {
   for (const record of recordsIn(path)) {
     const kind = shapes.kindOf(record);
@@ -47,7 +47,7 @@ function constantIn(path: string, shapes: RecordShapes, channel: Recording['chan
   return null;
 }
 
-/** Places that both name and that hold nothing in the one written by hand. */
+/** Places in both that are empty in the hand-written one. */
 function inBoth(recorded: Shape | null, unrecorded: Shape | null): string[] {
   return [...(unrecorded ?? [])].flatMap(([kind, { path, fields }]) =>
     [...fields].flatMap(([name, { inner }]) => {
@@ -75,40 +75,50 @@ export function testShapes(agent: Agent, recordings: readonly Recording[]): void
     );
     expect(both).toEqual([]);
   });
-  verifies('AG-19', `${agent.id}: a field of the future is new wherever it stands`, async () => {
-    const shapes = (await agent.shapes?.()) as RecordShapes;
-    for (const recording of recordings) {
-      const { path, channel, scenario } = recording;
-      const seen = new Map<string, number>();
-      for (const kind of recordsIn(path).map((record) => shapes.kindOf(record)))
-        if (shapes[channel][kind] !== undefined) seen.set(kind, (seen.get(kind) ?? 0) + 1);
-      const text = changed(path, (record) => ({ ...record, zz_future: { deep: 1 } }));
-      const found = await findingsIn(agent, recording, text);
-      expect(
-        new Map(found.map(({ code, what, count }) => [`${code} ${what}`, count])),
-        `${scenario} ${channel}`,
-      ).toEqual(new Map([...seen].map(([kind, count]) => [`new_field ${kind}: zz_future`, count])));
-    }
-  });
-  verifies('AG-19', `${agent.id}: a field that is in no record any more is gone`, async () => {
-    const shapes = (await agent.shapes?.()) as RecordShapes;
-    let tried = 0;
-    for (const recording of recordings) {
-      const { path, channel, scenario } = recording;
-      const constant = constantIn(path, shapes, channel);
-      if (constant === null) continue;
-      tried += 1;
-      const { kind, name } = constant;
-      const text = changed(path, (record) => {
-        const { [name]: _, ...rest } = record;
-        return shapes.kindOf(record) === kind ? rest : record;
-      });
-      const found = await findingsIn(agent, recording, text);
-      expect(
-        found.filter(({ code }) => code === 'gone_field').map(({ what }) => what),
-        `${scenario} ${channel}`,
-      ).toEqual([`${kind}: ${name}`]);
-    }
-    expect(tried).toBeGreaterThan(0);
-  });
+  verifies(
+    'AG-19',
+    `${agent.id}: a future field is reported as new wherever it appears`,
+    async () => {
+      const shapes = (await agent.shapes?.()) as RecordShapes;
+      for (const recording of recordings) {
+        const { path, channel, scenario } = recording;
+        const seen = new Map<string, number>();
+        for (const kind of recordsIn(path).map((record) => shapes.kindOf(record)))
+          if (shapes[channel][kind] !== undefined) seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        const text = changed(path, (record) => ({ ...record, zz_future: { deep: 1 } }));
+        const found = await findingsIn(agent, recording, text);
+        expect(
+          new Map(found.map(({ code, what, count }) => [`${code} ${what}`, count])),
+          `${scenario} ${channel}`,
+        ).toEqual(
+          new Map([...seen].map(([kind, count]) => [`new_field ${kind}: zz_future`, count])),
+        );
+      }
+    },
+  );
+  verifies(
+    'AG-19',
+    `${agent.id}: a field missing from all records is reported as gone`,
+    async () => {
+      const shapes = (await agent.shapes?.()) as RecordShapes;
+      let tried = 0;
+      for (const recording of recordings) {
+        const { path, channel, scenario } = recording;
+        const constant = constantIn(path, shapes, channel);
+        if (constant === null) continue;
+        tried += 1;
+        const { kind, name } = constant;
+        const text = changed(path, (record) => {
+          const { [name]: _, ...rest } = record;
+          return shapes.kindOf(record) === kind ? rest : record;
+        });
+        const found = await findingsIn(agent, recording, text);
+        expect(
+          found.filter(({ code }) => code === 'gone_field').map(({ what }) => what),
+          `${scenario} ${channel}`,
+        ).toEqual([`${kind}: ${name}`]);
+      }
+      expect(tried).toBeGreaterThan(0);
+    },
+  );
 }

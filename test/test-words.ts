@@ -1,4 +1,4 @@
-/** Records with words that every object inherits, and with figures that cannot be: for every agent. */
+/** Records with property names of every object, and with impossible figures: for every agent. */
 import { expect } from 'vitest';
 import type { Event } from '../src/model/event.ts';
 import { transcriptOf } from '../src/projections/transcript.ts';
@@ -7,13 +7,13 @@ import { verifies } from './e2e/verifies.ts';
 const WORDS = ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'];
 
 interface Play {
-  /** Its records as text, one in each line. */
+  /** Its records as text, one per line. */
   lines: readonly string[];
   events(lines: readonly string[]): Event[];
   malformed(events: readonly Event[]): string[];
 }
 
-/** Every key that has a text somewhere. */
+/** Every key with a text somewhere. */
 function keysOf(value: unknown, keys: Set<string>): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, item] of Object.entries(value)) {
@@ -32,14 +32,14 @@ function replaced(value: unknown, word: string, which: (key: string) => boolean)
   return Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
-/** Whether it holds what is lost on the way to a file. */
+/** Whether it contains a value that JSON cannot store. */
 function loses(value: unknown): boolean {
   if (typeof value === 'function' || value === undefined) return true;
   if (typeof value !== 'object' || value === null) return false;
   return Object.values(value).some(loses);
 }
 
-function holds({ events, malformed }: Play, lines: readonly string[], what: string): void {
+function expectValid({ events, malformed }: Play, lines: readonly string[], what: string): void {
   const all = events(lines);
   expect(malformed(all), what).toEqual([]);
   const faults = all.filter(
@@ -51,28 +51,32 @@ function holds({ events, malformed }: Play, lines: readonly string[], what: stri
 }
 
 export function testWords(title: string, plays: readonly Play[]): void {
-  verifies('AG-2', `${title}: words of Object.prototype are ordinary unknown words`, () => {
-    let turn = 0;
-    for (const play of plays) {
-      const records = play.lines.map((line) => JSON.parse(line) as unknown);
-      const keys = new Set<string>();
-      for (const record of records) keysOf(record, keys);
-      for (const key of keys) {
-        const word = WORDS[turn++ % WORDS.length] as string;
-        const lines = records.map((record) =>
-          JSON.stringify(replaced(record, word, (one) => one === key)),
-        );
-        holds(play, lines, `${key}: ${word}`);
+  verifies(
+    'AG-2',
+    `${title}: property names of Object.prototype are ordinary unknown words`,
+    () => {
+      let turn = 0;
+      for (const play of plays) {
+        const records = play.lines.map((line) => JSON.parse(line) as unknown);
+        const keys = new Set<string>();
+        for (const record of records) keysOf(record, keys);
+        for (const key of keys) {
+          const word = WORDS[turn++ % WORDS.length] as string;
+          const lines = records.map((record) =>
+            JSON.stringify(replaced(record, word, (one) => one === key)),
+          );
+          expectValid(play, lines, `${key}: ${word}`);
+        }
+        for (const word of WORDS) {
+          let count = 0;
+          const some = records.map((record) =>
+            JSON.stringify(replaced(record, word, () => (count++ * 7919) % 5 === 0)),
+          );
+          expectValid(play, some, `some texts: ${word}`);
+        }
       }
-      for (const word of WORDS) {
-        let count = 0;
-        const some = records.map((record) =>
-          JSON.stringify(replaced(record, word, () => (count++ * 7919) % 5 === 0)),
-        );
-        holds(play, some, `some texts: ${word}`);
-      }
-    }
-  });
+    },
+  );
 }
 
 /** The record with every number of these keys replaced. */
@@ -94,7 +98,7 @@ const figuresOf = (event: Event): unknown[] => {
 };
 
 export function testFigures(title: string, plays: readonly Play[]): void {
-  verifies('AG-2', `${title}: tokens and costs that cannot be are unknown, and reported`, () => {
+  verifies('AG-2', `${title}: impossible tokens and costs are unknown, and reported`, () => {
     for (const number of [-1, -0.5, 1e15, 1e300])
       for (const play of plays) {
         const records = play.lines.map((line) => JSON.parse(line) as unknown);

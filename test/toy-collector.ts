@@ -1,6 +1,6 @@
 /**
- * A collector for the sender's tests that knows only the protocol: keeps what it is sent in memory, acknowledges it, and
- * can be told to be slow, deaf, forgetful or away.
+ * A collector for sender tests that knows only the protocol: stores messages in memory, acknowledges them, and
+ * can be set to be slow, unresponsive, forgetful or unreachable.
  */
 
 import { createServer, type Server, type Socket } from 'node:net';
@@ -15,19 +15,19 @@ export interface Behaviour {
   heartbeat_ms: number;
   /** Answer heartbeats and send them. */
   beats: boolean;
-  /** Acknowledge what is stored. */
+  /** Acknowledge stored messages. */
   acks: boolean;
-  /** Give credits back as messages come. */
+  /** Renew credits as messages arrive. */
   replenish: boolean;
-  /** Its clock is ahead by so much. */
+  /** Its clock is ahead by this many ms. */
   skew_ms: number;
   token: string | null;
-  /** Cut every connection after so many numbered messages. */
+  /** Close every connection after this many numbered messages. */
   cut_after: number;
-  /** It knows no more handshakes than so many on a connection; whether it says nothing then. */
+  /** Maximum number of handshakes on a connection, and whether further ones get no answer. */
   hellos_max: number;
   silent: boolean;
-  /** Called with each message; true: it is not stored. */
+  /** Called with each message; true: do not store it. */
   onMessage: (
     message: Message,
     say: (type: string, data: object, more?: object) => void,
@@ -48,9 +48,9 @@ export class ToyCollector {
     silent: false,
     onMessage: () => false,
   };
-  /** By session: the texts that were stored, in order. */
+  /** The stored texts in order, by session. */
   readonly stored = new Map<string, string[]>();
-  /** Everything that came, also what was there already. */
+  /** All received messages, including duplicates. */
   readonly came: Message[] = [];
   readonly hellos: Message[] = [];
   readonly sockets = new Set<Socket>();
@@ -61,7 +61,7 @@ export class ToyCollector {
     onTestFinished(() => this.stop());
   }
 
-  /** On a path, or a port of its own (0). Resolves with the address. */
+  /** On a path, or on a free port (0). Resolves with the address. */
   listen(at: string | number): Promise<string> {
     return listenAt(this.#server, at);
   }

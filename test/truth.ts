@@ -1,10 +1,10 @@
-/** What a recording's truth.json says, compared fact by fact with an outcome. */
+/** The facts in a recording's truth.json, compared with an outcome one by one. */
 import type { RunOutcome } from '../src/model/outcome.ts';
 import type { Usage } from '../src/model/parts.ts';
 
 interface FileChange {
   path: string;
-  /** Null: it changed, but how cannot be decided. */
+  /** Null: it changed, but how is undecided. */
   operation: string | null;
 }
 
@@ -18,7 +18,7 @@ export interface TruthCall {
   parent_id: string | null;
 }
 
-/** Null: the channel does not say, or it cannot be decided. */
+/** Null: the channel does not say, or it is undecided. */
 export interface Truth {
   calls: TruthCall[];
   final_text: string | null;
@@ -44,7 +44,7 @@ export interface Wrong {
 }
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-/** A path as seen from the work folder of the recordings. */
+/** A path relative to the work folder of the recordings. */
 export const relative = (path: unknown) =>
   typeof path === 'string' ? path.replace(/^\/home\/user\/project\/?/, '') : path;
 
@@ -57,7 +57,7 @@ class Comparison {
   }
 }
 
-/** Facts that the outcome gets wrong; empty when it is right. */
+/** Wrong facts of the outcome; empty when it is right. */
 export function wrongFacts(truth: Truth, outcome: RunOutcome): Wrong[] {
   const { metrics } = outcome;
   const facts = new Comparison();
@@ -88,7 +88,7 @@ function sameCost(want: unknown, got: unknown): boolean {
   return typeof got === 'number' && Math.abs(got - (want as number)) < 1e-9;
 }
 
-/** The same paths with the same operations, where an operation is told. */
+/** The same paths with the same operations, where an operation is given. */
 function sameChanges(want: unknown, got: unknown): boolean {
   const open = new Set(
     (want as FileChange[]).filter((file) => file.operation === null).map(pathOf),
@@ -108,7 +108,7 @@ function compareCalls(truth: Truth, outcome: RunOutcome, facts: Comparison): voi
   const denied = calls.filter((call) => call.status === 'denied').map((call) => call.id);
   facts.check('denied', truth.denied?.toSorted(), denied.toSorted());
   truth.calls.forEach((want, index) => {
-    // An id that the agent used twice comes with a mark the second time.
+    // An id that the agent used twice has a suffix the second time.
     const got = calls[index];
     const at = `calls[${index}]`;
     facts.check(`${at}.id`, want.id, got?.id.replace(/#\d+$/, ''));

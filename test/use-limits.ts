@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 
-/** Other limits until the test has ended. */
+/** Replaces limits until the end of the test. */
 export function useLimits<T extends object>(
   limits: T,
   others: Partial<Record<keyof T, number>>,

@@ -1,4 +1,4 @@
-/** Tests that call tacho's own code remember what they do in a folder of theirs, never in the developer's. */
+/** Tests that call tacho's own code store their state in a folder of their own, never in the developer's. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,23 +1,23 @@
-/** Bounds of commands, each with its reason. */
+/** Limits of commands, each with its reason. */
 export const APP_LIMITS = {
-  /** Time between asking a process tree to end and killing it. */
+  /** Time between asking a process tree to exit and killing it. */
   kill_grace_ms: 5_000,
-  /** How long processes that outlive the agent may continue before they are ended. */
+  /** How long processes that outlive the agent may continue before they are terminated. */
   leftover_wait_ms: 2_000,
-  /** Bytes they may write to each channel meanwhile: far more than the agent's own last output in a pipe. */
+  /** Bytes that they may write to each channel during this time: far more than an agent's last output in a pipe. */
   leftover_bytes_max: 8 * 1024 * 1024,
-  /** Bytes that a reading command adds to the index without a notice: less than half a second. */
+  /** Bytes that a reading command adds to the index without a notice: takes less than half a second. */
   catch_up_quiet_bytes: 64 * 1024 * 1024,
   /** Memory for runs that are rebuilt in parallel. Further runs are read again later, in groups. */
   rebuild_bytes_max: 48 * 1024 * 1024,
-  /** Runs of such a group. They are neighbours in the journal. */
+  /** Runs in such a group. They are adjacent in the journal. */
   rebuild_runs_together: 500,
-  /** Outcomes that are saved together, and their calls: an outcome takes some 2 kB, and a call 200 bytes more. */
+  /** Outcomes that are saved together, and their calls: an outcome takes about 2 kB, and a call 200 bytes more. */
   rebuild_flush_runs: 64,
   rebuild_flush_calls: 10_000,
-  /** Bytes of runs read between two garbage collections, of some 20 ms each. */
+  /** Bytes of runs read between two garbage collections, which take about 20 ms each. */
   rebuild_collect_bytes: 48 * 1024 * 1024,
-  /** Runs of one archive: reading it takes about 1 kB of memory for each. */
+  /** Runs in one archive: reading it takes about 1 kB of memory for each run. */
   restore_runs_max: 100_000,
   /** Restored entries that are written together, and runs that become visible together. */
   restore_flush_bytes: 4 * 1024 * 1024,
@@ -25,88 +25,86 @@ export const APP_LIMITS = {
   restore_flush_runs: 64,
   /** Characters kept of each text in an event that exceeds `entry_bytes_max`. */
   cut_text_chars: 64 * 1024,
-  /** Input of an import after which garbage is collected: some 40 MB less memory than at the limit of a conversion. */
+  /** Bytes that an import reads before garbage is collected: saves about 40 MB of memory compared with conversions. */
   import_collect_bytes: 32 * 1024 * 1024,
-  /** Processes that one import starts. Each takes some 150 MB. */
+  /** Processes that one import starts. Each takes about 150 MB. */
   import_jobs_max: 64,
   /**
-   * Calls of an outcome kept in memory before they are moved to a temporary file: memory stays constant for a session
-   * of 1 GB.
+   * Calls of an outcome kept in memory before they are moved to a temporary file: memory stays constant for a session of
+   * 1 GB.
    */
   spill_memory_bytes: 4 * 1024 * 1024,
   /**
-   * A temporary file: far more than any reader of a transcript accepts. A larger transcript is dropped and reported.
+   * A temporary file: far more than any transcript reader accepts. A larger transcript is dropped and reported.
    */
   spill_bytes_max: 4 * 1024 * 1024 * 1024,
   /**
-   * Bytes that a new run recovers automatically of a killed one. More takes seconds and is left for `tacho runs
+   * Bytes of a killed run that a new run recovers automatically. Recovering more takes seconds and is left to `tacho runs
    * recover`.
    */
   auto_recover_bytes_max: 32 * 1024 * 1024,
-  /** All automatic recoveries at one start together. They run beside the new run and are ended after this time. */
+  /** All automatic recoveries at one start together. They run concurrently with the new run and are stopped after this time. */
   auto_recover_ms: 10_000,
-  /** Automatic attempts at one spool. After this many failures it waits for `tacho runs recover`. */
+  /** Automatic recovery attempts per spool. After this many failures, it waits for `tacho runs recover`. */
   auto_recover_attempts_max: 3,
-  /** Longest wait between two attempts at a run. */
+  /** Longest wait between two attempts of a run. */
   retry_wait_ms_max: 60_000,
-  /** The longest time of a Node timer, nearly 25 days. A longer one would fire immediately. */
+  /** The longest Node timer, nearly 25 days. A longer one would fire immediately. */
   timeout_ms_max: 2 ** 31 - 1,
-  /** A text sent to a running agent. Agents repeat it in their records, which have room for it. */
+  /** A text sent to a running agent. Agents repeat it in their records, which must have room for it. */
   input_bytes_max: 1024 * 1024,
-  /** Texts that an agent has not read yet. Further senders must wait until it has. */
+  /** Texts that an agent has not read yet. Further senders must wait until it has read them. */
   input_waiting_max: 100,
   /** After this time, the stdin of an idle agent that left a text unread is closed. Text sent before that is read. */
   input_wait_ms: 10_000,
-  /** Kinds of drift that are listed. An adapter that does not know the file at all is reported long before. */
+  /** Kinds of drift that are listed. A file in an unknown format is reported long before this limit. */
   drift_findings_max: 200,
   /** One line of a transcript file: the maximum length of a string, and far beyond any run worth grading. */
   transcript_line_bytes_max: 256 * 1024 * 1024,
   /** An eval file, or a file of cases or prompts that it names: written by hand or by a small script. */
   eval_file_bytes_max: 16 * 1024 * 1024,
-  /** Parallel agents or gradings: more than a machine has room for. */
+  /** Parallel agents or gradings: more than any machine can run. */
   eval_workers_max: 256,
   /** How long one pattern of an eval may take on one text. */
   regex_ms_max: 2_000,
-  /** How long the output of an ended code grader is still read if another process keeps it open. */
+  /** How long the output of a finished code grader is read if another process keeps it open. */
   grader_drain_ms: 1_000,
   /** Output of a code grader. A verdict is small. */
   grader_output_bytes_max: 1024 * 1024,
-  /** A file of a run that is searched for a pattern. A larger one counts as unreadable. */
+  /** A file of a run that is searched for a pattern. A larger file counts as unreadable. */
   graded_file_bytes_max: 16 * 1024 * 1024,
-  /** The answer of a judging model. */
+  /** The answer of a judge model. */
   model_answer_bytes_max: 1024 * 1024,
-  /** How long an ended run waits for its last acknowledgements. The outbox keeps undelivered messages. */
+  /** How long a finished run waits for its last acknowledgements. The outbox keeps undelivered messages. */
   live_last_acks_ms: 5_000,
-  /** How long the end of a command waits for the delivery of messages that others left in the outbox. */
+  /** How long a command waits at its end for the delivery of messages that others left in the outbox. */
   live_deliver_ms: 1_000,
   /** The same if no collector answers. */
   live_deliver_away_ms: 200,
-  /**
-   * Bytes that a collector reads between two garbage collections, of some 10 ms each. Memory grows by 8 MB meanwhile.
-   */
+  /** Bytes that a collector reads between two garbage collections of about 10 ms. Memory grows by 8 MB in between. */
   live_collect_bytes: 8 * 1024 * 1024,
   /** Bytes that wait for a slow terminal before reading from the collector pauses. */
   live_unshown_bytes_max: 1024 * 1024,
   /**
-   * A collector that is silent for this long has sent everything it stored. The second applies if it has announced
+   * A collector that is silent for this long has sent everything it stored. The second value applies if it has announced
    * more.
    */
   live_silence_ms: 2_000,
   live_silence_ms_max: 15_000,
-  /** A larger outbox frees the room of acknowledged messages, and a program that only sends waits for that. */
+  /** A larger outbox frees the space of acknowledged messages, and a program that only sends waits for that. */
   live_outbox_trim_bytes: 64 * 1024 * 1024,
-  /** Age at which a fully acknowledged open session that was not continued is forgotten, with its numbers. */
+  /** Age at which an open session is forgotten, with its numbers, if all messages are acknowledged and none were added. */
   live_outbox_idle_ms: 7 * 86_400_000,
   /** How long a collector has to answer where a session resumes, and to accept a part of the waiting messages. */
   live_where_ms: 2_000,
   /** The log of messages that failed a rule. The older half is dropped when it is full. */
   live_failing_bytes_max: 64 * 1024 * 1024,
-  /** Late messages of a session that are logged in full. After an outage all are late, and the others are counted. */
+  /** Late messages of a session that are logged in full. After an outage all are late; the others are only counted. */
   late_whole_max: 20,
-  /** Sessions listed on a collector's board. The rest is only in the sums. */
+  /** Sessions listed on a collector's board. The others are included only in the totals. */
   board_sessions_max: 200,
   /** Shortest interval between two writes of the board. */
   board_write_ms: 1_000,
-  /** A field's name and position in a list of drift: one readable line. */
+  /** The name and position of a field in a list of drift: one readable line. */
   drift_text_chars_max: 300,
 } as const;

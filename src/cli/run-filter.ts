@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { readTime, TIME_LIKE, type TimeSpan } from '../lib/read-time.ts';
 import type { RunQuery } from '../store/index/runs-table.ts';
+import type { StateDir } from '../store/state-dir.ts';
 
 /** The given text with its meaning. */
 type NamedTime = TimeSpan & { text: string };
@@ -32,6 +33,17 @@ function labelArgument(text: string, before: LabelFilter[] = []): LabelFilter[] 
   return [...before, { name, value: value ?? null }];
 }
 
+export const HERE_FLAG = ['--here', 'only runs of the current project'] as const;
+export const PROJECT_FLAG = [
+  '--project <name>',
+  'only runs of this project: its name in the list, or a folder of it',
+] as const;
+export const LABEL_FLAG = [
+  '--label <name[=value]>',
+  'only runs with this label (repeatable)',
+  labelArgument,
+] as const;
+
 export function withRunFilters(command: Command): Command {
   return command
     .option(
@@ -40,19 +52,19 @@ export function withRunFilters(command: Command): Command {
       timeArgument,
     )
     .option('--until <time>', 'only runs started until then; a day counts to its end', timeArgument)
-    .option('--here', 'only runs of the current project')
-    .option('--project <path>', 'only runs of the project that this folder belongs to')
+    .option(...HERE_FLAG)
+    .option(...PROJECT_FLAG)
     .option('--agent <id>', 'only runs of this agent')
     .option('--model <name>', 'only runs of models with this text in their names')
-    .option('--label <name[=value]>', 'only runs with this label (repeatable)', labelArgument)
+    .option(...LABEL_FLAG)
     .option('--status <status>', 'only runs with this status: ok, failed, or an exit reason');
 }
 
-/** Throws for an unknown agent or status, whatever the store contains. */
-export async function runQuery(flags: RunFilterFlags): Promise<RunQuery> {
+/** Throws for an unknown agent or status, whatever the store contains, and for an unknown project. */
+export async function runQuery(state: StateDir | null, flags: RunFilterFlags): Promise<RunQuery> {
   const { agent, status, since, until, label, model } = flags;
   await checkNames(flags);
-  const project = await projectPath(flags);
+  const project = await projectPath(state, flags);
   return {
     ...(agent !== undefined && { agent }),
     ...(status !== undefined && { status }),
@@ -92,11 +104,15 @@ async function checkNames(flags: Pick<RunFilterFlags, 'agent' | 'status'>): Prom
   check(flags);
 }
 
-async function projectPath({ project, here }: RunFilterFlags): Promise<string | null> {
+/** Null without such a flag. */
+export async function projectPath(
+  state: StateDir | null,
+  { project, here }: Pick<RunFilterFlags, 'project' | 'here'>,
+): Promise<string | null> {
   if (project === undefined && !here) return null;
-  const { projectOf } = await import('../capture/source/project.ts');
+  const { findProject } = await import('../app/runs/projects.ts');
   const { TachoError } = await import('../lib/errors.ts');
   if (project !== undefined && here)
     throw new TachoError('usage', 'give --here or --project, not both', { stage: 'request' });
-  return projectOf(project ?? process.cwd()).path;
+  return findProject(state, project ?? process.cwd());
 }

@@ -2,7 +2,8 @@
 import { findRunId } from '../app/runs/replay.ts';
 import { storedOutcome } from '../app/runs/show.ts';
 import { proseOf } from '../projections/human-parts.ts';
-import { headOfOutcome, headText } from '../projections/outcome-text.ts';
+import { headText } from '../projections/outcome-text.ts';
+import { headOfOutcome } from '../projections/run-head.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import { type Io, printPretty } from './command.ts';
 import { styleOf } from './style.ts';

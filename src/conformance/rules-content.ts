@@ -112,7 +112,7 @@ function encodingFault({ fault, text, message }: Item): string | null {
 
 const encoding: SectionRule = {
   id: '2.4',
-  title: 'lines are valid UTF-8 and JSON, binary data is base64',
+  title: 'lines are UTF-8 and JSON, binary data is base64',
   types: null,
   nothing: 'the stream is empty',
   create: (tally) => ({ push: (item) => tally.judge(item, encodingFault(item)) }),

@@ -117,7 +117,7 @@ function traceFault({ message, call }: Item): string | null {
 
 const components: SectionRule = {
   id: '4.3',
-  title: 'each call has one correlation id, and keeps its trace',
+  title: 'each call keeps its correlation id and its trace',
   types: ['tool_call_request', ...FOLLOWING_TYPES],
   nothing: 'there are no calls',
   create: (tally) => ({ push: (item) => tally.judge(item, linkFault(item)) }),

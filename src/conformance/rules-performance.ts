@@ -92,7 +92,7 @@ const GROWTH_BYTES_MIN = 8 * 1024 * 1024;
 
 const memory: SectionRule = {
   id: '5.2',
-  title: 'at most 50 MB of additional memory, without growth',
+  title: 'at most 50 MB more memory, without growth',
   types: [],
   nothing: 'a stream does not show memory; the collector and the benchmark measure it',
   create(tally) {

@@ -52,7 +52,7 @@ const isCritical = ({ type, ack_required }: Message) =>
 
 const lossPrevention: SectionRule = {
   id: '6.2',
-  title: 'critical messages are acknowledged, none are lost',
+  title: 'critical messages are acknowledged, none is lost',
   types: null,
   nothing: 'there are no critical messages',
   create(tally, { live }) {

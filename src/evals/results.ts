@@ -59,7 +59,7 @@ export interface EvalRow {
 type TestFields = 'id' | 'eval' | 'line' | 'target' | 'transcript' | 'transcript_line';
 type ResultFields = 'verdict' | 'score' | 'duration_ms' | 'cost_usd' | 'tokens';
 
-/** `assertions`, `error` and the position are those of the first failed run, else of the last run. */
+/** `assertions`, `error` and the position are those of the first failed run, otherwise of the last run. */
 export interface TestSummary
   extends Pick<EvalRow, TestFields | ResultFields | 'assertions' | 'error' | 'threshold'> {
   /** Share of passed runs. */
@@ -68,7 +68,7 @@ export interface TestSummary
   runs: Pick<EvalRow, 'run_id' | 'verdict' | 'score'>[];
 }
 
-/** Sum of the known figures; null when no run has one. `unknown`: the number of runs without one. */
+/** Sum of the known figures; null if no run has one. `unknown`: the number of runs without one. */
 export interface EvalTotal {
   /** Sum of the known figures; null when no run has one. */
   sum: number | null;

@@ -14,6 +14,8 @@ export interface Evidence {
   passed: boolean;
   /** The call that shows it; null if no single call does. */
   call_id: string | null;
+  /** Helps to see why, such as the call that comes nearest to an expected one. */
+  detail?: string;
 }
 
 /** The result of a grader. */
@@ -51,7 +53,7 @@ export interface Assertion {
   type: string;
   name: string;
   weight: number;
-  /** The score below which the whole test fails; null when the assertion only counts towards the score. */
+  /** The score below which the whole test fails; null if the assertion only counts towards the score. */
   required: number | null;
   /** The minimum score of a passed assertion. */
   min_score: number;
@@ -88,7 +90,7 @@ export interface EvalTest {
   /** From the file; a flag takes precedence. */
   target: string | null;
   timeout_ms: number | null;
-  /** A folder that is copied for each run; null when runs work in the folder of their target. */
+  /** A folder that is copied for each run; null if runs work in the folder of their target. */
   workspace: string | null;
 }
 
@@ -101,7 +103,7 @@ export interface EvalFile {
 }
 
 export interface CommandResult {
-  /** Why it gave no answer; null when it ended normally. */
+  /** Why it gave no answer; null if it ended normally. */
   failure: string | null;
   code: number | null;
   stdout: string;
@@ -147,12 +149,12 @@ export interface Tools {
 
 /** A file in the folder of a run. */
 export interface FileFacts {
-  /** Why nothing is known about the file; null when the other fields are valid. */
+  /** Why nothing is known about the file; null if the other fields are valid. */
   failure: string | null;
   exists: boolean;
-  /** Whether the run changed, created or deleted it; null when unknown. */
+  /** Whether the run changed, created or deleted it; null if unknown. */
   changed: boolean | null;
-  /** Null when it is not a readable text file. */
+  /** Null if it is not a readable text file. */
   text: string | null;
 }
 
@@ -183,6 +185,10 @@ export const fact = (text: string, passed: boolean, call_id: string | null = nul
   passed,
   call_id,
 });
+
+/** A fact on one line. */
+export const factText = ({ text, detail }: Evidence) =>
+  detail === undefined ? text : `${text}; ${detail}`;
 
 export const broken = (reason: string): Grade => ({ score: 0, reason, evidence: [], broken: true });
 

@@ -6,7 +6,7 @@ export interface Clock {
   elapsed(): number;
 }
 
-/** Uses `process.hrtime`, which is always loaded: the first use of `performance` loads a module for 1 ms. */
+/** Uses `process.hrtime`, which is always loaded: the first use of `performance` loads a module in 1 ms. */
 function elapsed(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1e3 + nanoseconds / 1e6;

@@ -1,6 +1,6 @@
-/** The terminal colours that tacho uses. `forColourTerminal` passes exactly these. */
+/** The terminal colours that tacho uses. `forColourTerminal` allows exactly these. */
 
-/** Start and end sequences. Bold and dim share an end sequence, so each is restarted after one inside its text. */
+/** Start and end sequences. Bold and dim share an end sequence, so each is restarted after the other one ends inside it. */
 const SEQUENCES = {
   bold: ['\u001b[1m', '\u001b[22m'],
   dim: ['\u001b[2m', '\u001b[22m'],
@@ -21,7 +21,7 @@ function painter([begin, end]: readonly [string, string]): (text: string) => str
   return (text) => begin + text.replaceAll(end, again) + end;
 }
 
-/** Without `enabled` texts are not changed. */
+/** Unless `enabled`, texts are not changed. */
 export function createColours(enabled: boolean): Colours {
   const names = Object.keys(SEQUENCES) as Colour[];
   const made = names.map((name) => [name, enabled ? painter(SEQUENCES[name]) : plain]);

@@ -1,6 +1,6 @@
 /**
- * Characters of a text as a reader sees them, and their width in terminal columns. Tables are loaded on first use: those
- * of `Intl.Segmenter` and `\p{RGI_Emoji}` take some 20 ms, and most texts need neither.
+ * Characters of a text as a reader sees them, and their width in terminal columns. Tables are loaded on first use:
+ * `Intl.Segmenter` and `\p{RGI_Emoji}` take about 20 ms, and most texts need neither.
  */
 import { lazy } from './lazy.ts';
 
@@ -81,7 +81,7 @@ function isEmoji(character: string): boolean {
 const JAMO = /^[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7c6\ud7cb-\ud7fb]/;
 const SYLLABLE =
   /[\u1100-\u115f\ua960-\ua97c][\u1160-\u11a7\ud7b0-\ud7c6][\u11a8-\u11ff\ud7cb-\ud7fb]?/g;
-/** Spacing marks and half-width forms, which widen the character that they belong to. */
+/** Spacing marks and half-width forms, which widen the character they belong to. */
 const BESIDE = lazy(() => /[\p{Spacing_Mark}\uff00-\uffef]/u);
 
 /** Width of a character of several code points, from its first visible one. */

@@ -1,6 +1,6 @@
 /**
  * Writes to a file descriptor without blocking the event loop: Node's own stdout blocks on a full pipe, and then no
- * signal is handled. Contract: everything is written in order, or writing ends and `gone` is true; it never rejects.
+ * signal is handled. Contract: everything is written in order, or writing stops and `gone` is true; it never rejects.
  */
 import { write } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ export function createFdWriter(fd: number) {
   const writer = {
     /** The reader has closed the pipe, or writing failed. Later writes are dropped. */
     gone: false,
-    /** Why writing failed, if the reader did not cause it: a full disk, for example. */
+    /** Why writing failed, unless the reader closed the pipe: a full disk, for example. */
     failure: null as Error | null,
     write: put,
   };
@@ -40,7 +40,7 @@ export function createFdWriter(fd: number) {
     }
   }
 
-  /** Resolves when the system has taken the text, or nothing more can be written. */
+  /** Resolves when the system has accepted the text, or nothing more can be written. */
   function put(text: string | Uint8Array): Promise<void> {
     const bytes = typeof text === 'string' ? Buffer.from(text, 'utf8') : text;
     queue = queue.then(() => writeAll(bytes));

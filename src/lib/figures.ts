@@ -1,4 +1,4 @@
-/** Figures in readable form, the same everywhere. An unknown figure is printed as unknown, never as 0. */
+/** Figures in readable form, consistent across all output. An unknown figure is printed as unknown, never as 0. */
 import type { Usage } from '../model/parts.ts';
 
 /** `12ms`, `1.2s`, `1m 02s`, `1h 02m`. */
@@ -35,7 +35,7 @@ export function bytesText(bytes: number): string {
 
 /** A figure, or a word for an unknown one. */
 export function knownText(value: number | null, text: (value: number) => string): string {
-  return value === null ? 'not known' : text(value);
+  return value === null ? 'unknown' : text(value);
 }
 
 /** `1 file`, `2 files`. */
@@ -43,7 +43,7 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
   return `${count} ${count === 1 ? noun : nouns}`;
 }
 
-/** `4 calls`, `4 calls, 1 failed, 2 denied`. Null: not known, and not shown. */
+/** `4 calls`, `4 calls, 1 failed, 2 denied`. Null: unknown, and not shown. */
 export function callsText(calls: number, failed: number | null, denied: number | null): string {
   const parts = [
     plural(calls, 'call'),

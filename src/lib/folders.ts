@@ -16,7 +16,7 @@ import { withFd } from './with-fd.ts';
 /** Does not wait for the writer of a pipe. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Turns the error of a missing file, and of an unreadable one, which is reported, into `nothing`. */
+/** Returns `nothing` for a missing file, and for an unreadable file, which is reported. */
 const absentAs =
   <T>(nothing: T, unreadable?: Unreadable) =>
   (error: NodeJS.ErrnoException): T => {
@@ -24,7 +24,7 @@ const absentAs =
     return nothing;
   };
 
-/** Names in a folder, sorted; empty when it does not exist or cannot be read. */
+/** Names in a folder, sorted; empty if the folder does not exist or cannot be read. */
 export async function namesIn(folder: string, unreadable?: Unreadable): Promise<string[]> {
   try {
     // Many folders do not exist. Synchronous, as below: a promise costs more than the lookup.
@@ -35,7 +35,7 @@ export async function namesIn(folder: string, unreadable?: Unreadable): Promise<
   }
 }
 
-/** Reads the beginning of a regular file into the buffer; null when there is no such file. */
+/** Reads the beginning of a regular file into the buffer; null if there is no such file. */
 export function headIn(path: string, into: Buffer, unreadable?: Unreadable): Buffer | null {
   try {
     return withFd(openSync(path, READ_FLAGS), (fd) => {
@@ -52,7 +52,7 @@ export async function isFile(path: string, unreadable?: Unreadable): Promise<boo
   return found?.isFile() ?? false;
 }
 
-/** Opens a file for reading without waiting for the writer of a pipe; null when it is not a regular file. */
+/** Opens a file for reading without waiting for the writer of a pipe; null if it is not a regular file. */
 export async function openFile(path: string, unreadable?: Unreadable): Promise<FileHandle | null> {
   const file = await open(path, READ_FLAGS).catch(absentAs(null, unreadable));
   if (file === null || (await file.stat()).isFile()) return file;

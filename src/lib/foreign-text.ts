@@ -1,25 +1,25 @@
 /**
  * Escapes foreign text for its destination: a terminal, the log of GitHub Actions, JSON on standard output.
- * Contract: everything stays visible and nothing is interpreted. Each function may be applied twice.
+ * Contract: everything stays visible and nothing is interpreted. Applying a function twice is harmless.
  */
 import { byteText } from './byte-text.ts';
 import { lazy } from './lazy.ts';
 
 const PLAIN = /^[\x20-\x7e\n\t]*$/;
-/** These join characters to one emoji. Elsewhere they are invisible. */
+/** These join characters into one emoji. Elsewhere they are invisible. */
 const JOINING = /[\u200d\ufe0e\ufe0f\u{e0020}-\u{e007f}]/u;
-/** The escape sequences of colours.ts; none that hides text, moves the cursor or queries the terminal. */
+/** The escape sequences in colours.ts; none of them hides text, moves the cursor or queries the terminal. */
 const OWN_COLOURS = /(\u001b\[(?:0|1|2|7|22|27|3[1-6]|39)m)/;
 
-/** Compiled on first use: these two patterns take some 20 ms, and most texts need neither. */
+/** Compiled on first use: these two patterns take about 20 ms, and most texts need neither. */
 const unsafePattern = lazy(
   () => /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\t]]/gv,
 );
 
-/** Some 50 times slower than `unsafePattern`, hence only for lines with a joining character. */
+/** About 50 times slower than `unsafePattern`, so used only for lines with a joining character. */
 const emojiPattern = lazy(() => new RegExp(`(\\p{RGI_Emoji})|${unsafePattern().source}`, 'gv'));
 
-/** Replaces every control, reordering or invisible character except LF and TAB by a visible `\u{…}`. CRLF becomes LF. */
+/** Replaces every control, reordering or invisible character except LF and TAB with a visible `\u{…}`. CRLF becomes LF. */
 export function forTerminal(text: string): string {
   if (PLAIN.test(text)) return text;
   const unix = text.replaceAll('\r\n', '\n');
@@ -28,7 +28,7 @@ export function forTerminal(text: string): string {
   return unix.split('\n').map(lineForTerminal).join('\n');
 }
 
-/** The same, but tacho's own colours are kept. */
+/** The same, but keeps tacho's own colours. */
 export function forColourTerminal(text: string): string {
   if (!text.includes('\u001b')) return forTerminal(text);
   return text
@@ -52,12 +52,12 @@ const INNER_COMMAND = /##\[/g;
 /** The beginning of a line that may become a command: blanks and the first colon. */
 const LINE_OPEN = /^(?:\s|\u001b\[\d+m)*(:?)$/;
 
-/** Escapes workflow commands of GitHub Actions in whole lines. */
+/** Escapes workflow commands of GitHub Actions in complete lines. */
 export function forActions(text: string): string {
   return text.replace(LINE_COMMAND, '$1\\u{3a}').replace(INNER_COMMAND, '##\\u{5b}');
 }
 
-/** `forActions` for text in pieces: a command may be split between two. */
+/** `forActions` for text in pieces: a command may be split between two pieces. */
 export function createActionsFilter(): (piece: string) => string {
   /** The printed part of the open line: only blanks, the beginning of a command, or other text. */
   let before = '';
@@ -110,7 +110,7 @@ export function createJsonFilter(): (piece: string | Uint8Array) => Buffer {
   };
 }
 
-/** Searches for single bytes take a tenth of the time of the whole pattern. */
+/** Searching for single bytes takes a tenth of the time of the whole pattern. */
 function isSafeJson(bytes: Buffer): boolean {
   if (RARE.some((each) => bytes.includes(each))) return !matches(bytes, UNSAFE_JSON);
   return !bytes.includes(0xe2) || !matches(bytes, THREE_BYTES);

@@ -37,14 +37,14 @@ export function idOf(value: unknown): string | null {
 
 const shortened = processWide('shortened_names', () => ({ count: 0 }));
 
-/** An id or a name as stored: its hash if it is too long, because a part of it could be part of a secret. */
+/** An id or a name as it is stored: hashed if it is too long, because a part of it could be part of a secret. */
 export function keptName(text: string): string {
   if (!isLonger(text, LIMITS.name_chars_max)) return text;
   shortened.count += 1;
   return `sha256:${createHash('sha256').update(text, decodedEncoding()).digest('hex')}`;
 }
 
-/** A problem about names that were hashed since the last call; null if there were none. */
+/** A problem about names that were hashed since the last call; null if there are none. */
 export function shortenedNames(): DraftOf<'problem'> | null {
   if (shortened.count === 0) return null;
   shortened.count = 0;
@@ -54,7 +54,7 @@ export function shortenedNames(): DraftOf<'problem'> | null {
   );
 }
 
-/** Figures that were refused since the last report. One list for all readers, as decoding is synchronous. */
+/** Figures refused since the last report. All readers share one list, because decoding is synchronous. */
 const refused = processWide<string[]>('refused_figures', () => []);
 const REFUSED_MAX = 10;
 
@@ -89,7 +89,7 @@ export function codeOf(value: unknown): number | null {
   return figureOf(value, -(2 ** 31), 2 ** 32 - 1);
 }
 
-/** A provider's status code. Some providers have a word there, which is not a figure. */
+/** A provider's status code. Some providers send a word instead, which is not a figure. */
 export function statusOf(value: unknown): number | null {
   const word = typeof value === 'string' && (!isAscii(value) || Number.isNaN(Number(value)));
   return word ? null : figureOf(value, 0, 2 ** 32 - 1);
@@ -101,7 +101,7 @@ export function durationOf(value: unknown, unit_ms = 1): number | null {
   return units === null ? null : Math.round(units * unit_ms);
 }
 
-/** A time in epoch ms, from a number or an ISO text (`Date.parse` alone reads "7" as July 2001). */
+/** A time in epoch ms, from a number or an ISO text (`Date.parse` alone would parse "7" as July 2001). */
 export function momentOf(value: unknown): number | undefined {
   const time = typeof value === 'string' && value[4] === '-' ? (isoTime(value) ?? value) : value;
   return figureOf(time, LIMITS.time_ms_min, LIMITS.time_ms_max) ?? undefined;
@@ -112,7 +112,7 @@ export function timeOf(record: Native): number | undefined {
   return momentOf(record.timestamp);
 }
 
-/** A problem about figures that were refused since the last call; null if there were none. */
+/** A problem about figures that were refused since the last call; null if there are none. */
 export function refusedFigures(): DraftOf<'problem'> | null {
   if (refused.length === 0) return null;
   const detail = `no possible figures, taken as unknown: ${refused.join(', ')}`;

@@ -1,12 +1,12 @@
-/** The user's home folder, which a cloned repository cannot contain files of. */
+/** The user's home folder. A cloned repository cannot put files there. */
 import { homedir, userInfo } from 'node:os';
 import { isAbsolute } from 'node:path';
 
 const WAYS: readonly (() => string)[] = [homedir, () => userInfo().homedir];
 
 /**
- * From HOME, else from the system's user database. An empty or relative HOME is ignored: it would mean the current folder.
- * A user with neither gets the root folder, as in most containers.
+ * From HOME, otherwise from the system's user database. An empty or relative HOME is ignored: it would mean the current
+ * folder. For a user with neither it is the root folder, as in most containers.
  */
 export function homeFolder(ways = WAYS): string {
   for (const way of ways) {

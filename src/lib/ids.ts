@@ -9,7 +9,7 @@ export type RandomSource = (count: number) => Uint8Array;
 
 export const systemRandom: RandomSource = (count) => randomBytes(count);
 
-/** Deterministic: the seed decides the sequence of bytes. */
+/** Deterministic: the seed determines the sequence of bytes. */
 export function seededRandom(seed: string): RandomSource {
   let turn = 0;
   return (count) => {
@@ -34,7 +34,7 @@ function base32(bytes: Uint8Array, length: number): string {
   return text;
 }
 
-/** `r_` and 26 characters: 10 of time, 16 random ones. */
+/** `r_` and 26 characters: 10 for the time, 16 random. */
 export function newRunId(now_ms: number, random: RandomSource): string {
   let time = '';
   for (let rest = now_ms, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) {
@@ -53,12 +53,12 @@ export function newUuid(random: RandomSource): string {
 
 const SHORT_LENGTH = 10;
 
-/** How lists show a run id: without `r_`, its first characters. Every selector of runs accepts it. */
+/** A run id as shown in lists: without `r_`, shortened. Every run selector accepts it. */
 export function shortRunId(run_id: string, length = SHORT_LENGTH): string {
   return run_id.replace(/^r_/, '').slice(0, length);
 }
 
-/** The same for the rows of one list: longer where several of them begin with the same characters. */
+/** The same for all rows of one list: longer where several ids begin with the same characters. */
 export function shortRunIds(run_ids: readonly string[]): string[] {
   const sorted = [...new Set(run_ids)].sort();
   const lengths = new Map<string, number>();
@@ -75,11 +75,19 @@ export function shortRunIds(run_ids: readonly string[]): string[] {
   return run_ids.map((run_id) => shortRunId(run_id, lengths.get(run_id)));
 }
 
+/** How live commands show a session: the session of a run by its short run id, any other by its whole id. */
+export const sessionName = (session_id: string): string =>
+  isRunId(session_id) ? shortRunId(session_id) : session_id;
+
+/** Whether a run has this id, or an id that begins so; `r_` may be omitted. */
+export const isNamed = (run_id: string, name: string): boolean =>
+  run_id.startsWith(name.startsWith('r_') ? name : `r_${name}`);
+
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }
 
-/** The only way to make a file name of a foreign id: its hash, never the id itself (ST-8). */
+/** The only way to turn a foreign id into a file name: its hash, never the id (ST-8). */
 export function fileFor(kind: string, id: string): string {
   return `${kind}-${base32(createHash('sha256').update(id).digest(), 26)}`;
 }

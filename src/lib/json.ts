@@ -29,7 +29,7 @@ export function endOfString(text: string, open: number): number {
 
 export interface ValueCheck {
   too_deep: boolean;
-  /** An integer beyond 2^53 or an infinite number: its digits may have changed in parsing. */
+  /** An integer beyond 2^53 or an infinite number: parsing may have changed its digits. */
   lossy_number: boolean;
 }
 
@@ -54,8 +54,8 @@ export function checkValue(value: unknown, depth_max: number, found: ValueCheck)
 const isSpace = (code: number) => code === 32 || (code >= 9 && code <= 13);
 
 /**
- * False if the first and last characters show that the text is not JSON. A failing JSON.parse takes some 15 µs, which is
- * a minute for 4 million short lines.
+ * False if the first and last characters show that the text is not JSON. A failing JSON.parse takes about 15 µs, which
+ * adds up to a minute for 4 million short lines.
  */
 export function mayBeJson(text: string): boolean {
   let start = 0;
@@ -73,7 +73,7 @@ export function mayBeJson(text: string): boolean {
 
 const LITERALS = new Set(['true', 'false', 'null']);
 
-/** The engine's reason why a text is not JSON, without its excerpt of the text, which may contain half a secret. */
+/** The engine's reason why a text is not JSON, without its excerpt of the text, which may contain part of a secret. */
 export function jsonFault(error: unknown): string {
   return (error as Error).message
     .replace(/^Unexpected token .*$/s, 'Unexpected token in JSON')

@@ -6,13 +6,13 @@
 import { createHash, type Hash } from 'node:crypto';
 import { LIMITS } from './limits.ts';
 
-/** The position of a line. The object is reused: copy what you keep. */
+/** The position of a line. The object is reused: copy the values that you keep. */
 export interface LinePlace {
   /** 1-based; blank lines count. */
   line: number;
   /** Byte offset of the line's first byte. */
   offset: number;
-  /** Whether the line ended with LF; false only for the last one. */
+  /** Whether the line ended with LF; false only for the last line. */
   terminated: boolean;
 }
 
@@ -62,7 +62,7 @@ function pour(over: Oversize, bytes: Buffer): void {
   over.bytes += bytes.length;
 }
 
-/** The unfinished line, in one buffer: with input byte by byte, a list would need an object per byte. */
+/** The unfinished line, in one buffer: if input arrives byte by byte, a list would need an object per byte. */
 class Held {
   length = 0;
   readonly #bytes_max: number;
@@ -96,7 +96,7 @@ class Held {
   }
 }
 
-/** Completes each line that ends in the chunk. Returns the offset of the rest. */
+/** Completes each line that ends in the chunk. Returns the offset of the remaining bytes. */
 function closeEach(
   chunk: Buffer,
   close: (chunk: Buffer, from: number, to: number) => void,
@@ -134,7 +134,7 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
     return { ...place, bytes, sha256: hash.digest('hex'), head };
   }
 
-  /** Ends the current line with its last bytes. */
+  /** Completes the current line with its last bytes. */
   function close(chunk: Buffer, from: number, to: number): void {
     place.line += 1;
     place.offset = next_offset;
@@ -161,7 +161,7 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
     get held(): number {
       return held.room;
     },
-    /** Stops buffering the unfinished line. The rest of it is still read, and it is reported as over the limit. */
+    /** Stops buffering the unfinished line. Its remaining bytes are still read, and it is reported as over the limit. */
     giveUp(): void {
       if (held.length > 0) spill(NOTHING);
     },
@@ -170,7 +170,7 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
       place.terminated = false;
       close(NOTHING, 0, 0);
     },
-    /** The rest of the current line will never arrive: passes on what exists of it, and starts a new line. */
+    /** The rest of the current line will never arrive: emits the part that exists, and starts a new line. */
     restart(): OversizeLine {
       place.line += 1;
       place.offset = next_offset;

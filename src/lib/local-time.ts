@@ -1,8 +1,8 @@
-/** Times for people: local time of the machine, as TZ says, with its offset from UTC. Records keep UTC. */
+/** Times for people: the machine's local time (TZ) with its offset from UTC. Records use UTC. */
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-/** A time that can be shown; null where it is not known, or beyond every date. */
+/** A time that can be shown; null if it is unknown or out of range. */
 function dateOf(at_ms: number | null): Date | null {
   return at_ms === null || !(Math.abs(at_ms) <= 8.64e15) ? null : new Date(at_ms);
 }
@@ -19,19 +19,19 @@ export function localZone(at_ms: number): string {
   return `${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** `2026-11-15 06:51`; null: not known. */
+/** `2026-11-15 06:51`; null: unknown. */
 export function localMinute(at_ms: number | null): string | null {
   const date = dateOf(at_ms);
   return date === null ? null : `${dayOf(date)} ${minuteOf(date)}`;
 }
 
-/** `2026-11-15 06:51 -05:00`; null: not known. */
+/** `2026-11-15 06:51 -05:00`; null: unknown. */
 export function localTime(at_ms: number | null): string | null {
   const text = localMinute(at_ms);
   return text === null ? null : `${text} ${localZone(at_ms as number)}`;
 }
 
-/** Eleven columns: `11-15 06:51`, and the day of times in another year than `now_ms`. */
+/** Eleven columns: `11-15 06:51`, or the date if the year differs from that of `now_ms`. */
 export function shortTime(at_ms: number | null, now_ms: number): string | null {
   const date = dateOf(at_ms);
   if (date === null) return null;
@@ -39,7 +39,7 @@ export function shortTime(at_ms: number | null, now_ms: number): string | null {
   return same ? `${dayOf(date).slice(5)} ${minuteOf(date)}` : dayOf(date);
 }
 
-/** `06:51:07.042`: the time of day; null: not known. */
+/** `06:51:07.042`: the time of day; null: unknown. */
 export function localClock(at_ms: number | null): string | null {
   const date = dateOf(at_ms);
   if (date === null) return null;

@@ -1,27 +1,27 @@
 /**
- * Keeps memory flat for long streams: with much free memory V8 keeps hundreds of MB of garbage. This is the only place that
- * sets V8 flags at run time, and only flags that V8 reads at each use: none changes compiled code, the contents of the
- * heap or its layout. The launcher's code cache depends on this.
+ * Keeps memory flat for long streams: if much memory is free, V8 keeps hundreds of MB of garbage. This is the only place
+ * that sets V8 flags at run time, and only flags that V8 reads at each use: none of them changes compiled code, or the
+ * contents or layout of the heap. The launcher's code cache depends on this.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { LIMITS } from './limits.ts';
 
 /**
- * V8 flushes code after some collections without a call, and collections are much more frequent here. Not
- * `--no-flush-bytecode`: set at run time, V8 would no longer check for code that it flushed before.
+ * V8 flushes code that is not called for several collections, and collections are much more frequent here. Not
+ * `--no-flush-bytecode`: if set at run time, V8 would no longer check for code that it flushed before.
  */
 const CODE_STAYS = '--bytecode-old-age=60000';
 
 let collect: (() => void) | null = null;
 
-/** For about a second of work V8's optimising compiler does not pay off: its threads would use a tenth of all CPU time. */
+/** V8's optimising compiler does not pay off for a second of work: its threads would use a tenth of the CPU time. */
 const LATE_COMPILING = '--invocation-count-for-turbofan=200000';
 
-/** The young generation is large enough by now, but would double every few hundred MB of input. */
+/** The young generation is large enough at this point, but would double every few hundred MB of input. */
 const YOUNG_SPACE_STAYS = '--semi-space-growth-factor=1';
 
-/** Call it with the number of bytes read. Garbage is collected at fixed intervals of input. */
+/** Call it with the number of bytes read. Collects garbage at fixed intervals of input. */
 export function createCollecting(every_bytes: number): (bytes: number) => void {
   let bytes = 0;
   return (more) => {
@@ -38,7 +38,7 @@ export function createCollecting(every_bytes: number): (bytes: number) => void {
   };
 }
 
-/** Shared by all streams of a process: many short ones leave as much garbage as a long one. */
+/** Shared by all streams of a process: many short streams leave as much garbage as a long one. */
 let read = createCollecting(LIMITS.collect_every_bytes);
 
 /** For work that allocates more per byte than a conversion does. */

@@ -1,10 +1,10 @@
-/** Paths compared by their text alone: no file is looked at. */
+/** Compares paths as text, without accessing files. */
 
 const WINDOWS = /^[A-Za-z]:[\\/]/;
 
 const isAbsolute = (path: string) => path.startsWith('/') || WINDOWS.test(path);
 
-/** Without `.`, `..` and doubled separators. */
+/** Without `.`, `..` and repeated separators. */
 export function cleanPath(path: string): string {
   const parts: string[] = [];
   for (const part of (WINDOWS.test(path) ? path.replaceAll('\\', '/') : path).split('/')) {
@@ -14,7 +14,7 @@ export function cleanPath(path: string): string {
   return (path.startsWith('/') ? '/' : '') + parts.join('/');
 }
 
-/** `bases` are clean. A relative path starts from the first one. Null: outside of all of them. */
+/** `bases` are clean. A relative path is relative to the first one. Null: outside of all bases. */
 export function pathInside(path: string, bases: readonly string[]): string | null {
   const [first] = bases;
   if (!isAbsolute(path) && first === undefined) {
@@ -30,14 +30,14 @@ export function pathInside(path: string, bases: readonly string[]): string | nul
   return null;
 }
 
-/** Relative to a base where the path is inside of it, else as given. */
+/** Relative to a base if the path is inside it, otherwise unchanged. */
 export function shortestPath(path: string, bases: readonly string[]): string {
   return pathInside(path, bases) || (isAbsolute(path) ? path : cleanPath(path));
 }
 
-/** A folder that paths can be relative to; null: this is none. */
+/** A folder that paths can be relative to; null if the text is not one. */
 export const baseOf = (path: string | null): string | null =>
   path !== null && isAbsolute(path) ? cleanPath(path) : null;
 
-/** Input fields of tools that hold a path, by their canonical names. */
+/** Canonical tool input fields that contain a path. */
 export const PATH_FIELDS: ReadonlySet<string> = new Set(['file_path', 'path']);

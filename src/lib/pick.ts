@@ -5,7 +5,7 @@ export function pick<T extends object, K extends keyof T>(from: T, ...names: K[]
   return picked;
 }
 
-/** Without the fields that are undefined. */
+/** Removes fields that are undefined. */
 export function defined<T extends object>(values: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined),

@@ -5,7 +5,7 @@ export interface ProcessStat {
   pid: number;
   ppid: number;
   pgid: number;
-  /** Null when the system does not report it. */
+  /** Null if the system does not report it. */
   session: number | null;
   name: string;
   /** Start time in clock ticks. Together with the pid it identifies one process permanently. */
@@ -31,7 +31,7 @@ export function parseStat(text: string): ProcessStat | null {
   };
 }
 
-/** Null for a process that does not run, and on systems without /proc. */
+/** Null if the process is not running, and on systems without /proc. */
 export function readStat(pid: number | string): ProcessStat | null {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));

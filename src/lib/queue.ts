@@ -1,4 +1,4 @@
-/** A bounded queue between one writer and one reader. The writer waits when it is full, unless nobody reads at all. */
+/** A bounded queue between one writer and one reader. The writer waits while it is full, unless there is no reader. */
 
 export function createQueue<T>(length_max: number) {
   const items: T[] = [];

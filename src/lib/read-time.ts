@@ -1,13 +1,13 @@
-/** Times as people write them, in local time. */
+/** Parses times as people write them, in local time. */
 import { own } from './own.ts';
 
-/** The time that a text names: a moment, or a day from its first millisecond to that of the next day. */
+/** The time that a text names: an instant, or a day from its first millisecond to the first of the next day. */
 export interface TimeSpan {
   from_ms: number;
   to_ms: number;
 }
 
-/** For messages about a text that is none. */
+/** For messages about a text that is not a time. */
 export const TIME_LIKE = 'a time like 2026-11-01, 2026-11-01T12:00, 12h, 2d, today or yesterday';
 
 const AGO_MS: Readonly<Record<string, number>> = {
@@ -20,7 +20,7 @@ const AGO_MS: Readonly<Record<string, number>> = {
 
 const DAYS_AGO: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
 
-/** Null: the text is no time. */
+/** Null: the text is not a time. */
 export function readTime(text: string, now_ms: number): TimeSpan | null {
   const word = text.trim();
   const days = own(DAYS_AGO, word.toLowerCase());
@@ -34,18 +34,18 @@ export function readTime(text: string, now_ms: number): TimeSpan | null {
   const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(word)?.map(Number) ?? [];
   if (year !== undefined && month !== undefined && date !== undefined) {
     const day = dayOf(year, month - 1, date);
-    // Date reads 31 February as 3 March.
+    // Date parses 31 February as 3 March.
     const first = new Date(day.from_ms);
     return first.getDate() === date && first.getMonth() === month - 1 ? day : null;
   }
-  // Without a zone, ISO times are local. Other forms, as 11/1/2026, mean other days in other countries.
+  // Without a zone, ISO times are local. Other forms, such as 11/1/2026, mean different days in different countries.
   const at_ms = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(word) ? Date.parse(word) : Number.NaN;
   return Number.isNaN(at_ms) ? null : momentAt(at_ms);
 }
 
 const momentAt = (at_ms: number): TimeSpan => ({ from_ms: at_ms, to_ms: at_ms });
 
-/** By the calendar: a day may have 23 or 25 hours. */
+/** Uses the calendar: a day may have 23 or 25 hours. */
 const dayOf = (year: number, month: number, date: number): TimeSpan => ({
   from_ms: new Date(year, month, date).getTime(),
   to_ms: new Date(year, month, date + 1).getTime(),

@@ -1,4 +1,4 @@
-/** The codes of a record in plain words, for people. Records keep the codes. */
+/** The codes in records as plain words, for people. Records keep the codes. */
 import type { Completeness } from '../model/parts.ts';
 import type { ExitReason, ProblemCode, TerminalEvidence } from '../model/words.ts';
 import { plural } from './figures.ts';
@@ -44,7 +44,7 @@ const GAPS: Record<GapCode, string | ((count: number) => string)> = {
   figure_invalid: (count) => `${plural(count, 'figure')} out of range`,
 };
 
-/** One gap: `unfinished_call:2` → `2 unfinished calls`. A code of another version keeps its own words. */
+/** One gap: `unfinished_call:2` → `2 unfinished calls`. An unknown code, from another version, is shown as it is. */
 export function gapText(gap: string): string {
   const [, code = gap, count = '1'] = /^([a-z_0-9]+?)(?::(\d+))?$/.exec(gap) ?? [];
   const words = own(GAPS, code);
@@ -52,28 +52,32 @@ export function gapText(gap: string): string {
   return typeof words === 'string' ? words : words(Number(count));
 }
 
-/** How much of the run the record holds. */
-export function recordText({ grade, gaps }: Completeness): string {
+/** The gaps of an incomplete record: `no end record, 1 unfinished call`. */
+export const gapsText = ({ gaps }: Completeness): string => gaps.map(gapText).join(', ');
+
+/** How complete the record of the run is. */
+export function recordText(completeness: Completeness): string {
+  const { grade, gaps } = completeness;
   if (grade === 'complete') return 'record complete';
-  // The run itself is recorded whole.
+  // The run itself is recorded completely.
   if (gaps.length === 1 && gaps[0] === 'usage_unknown')
     return 'record complete, without token figures';
-  const named = gaps.length === 0 ? '' : `: ${gaps.map(gapText).join(', ')}`;
+  const named = gaps.length === 0 ? '' : `: ${gapsText(completeness)}`;
   return `${grade === 'unavailable' ? 'record empty' : 'record incomplete'}${named}`;
 }
 
 const RESULTS: Record<ExitReason, string> = {
   ok: 'ok',
   agent_error: 'the agent failed',
-  incomplete: 'the agent stopped before its end',
+  incomplete: 'the agent ended without a result',
   provider_error: 'the model provider failed',
   denied: 'a permission was denied',
   approval_required: 'an approval was required',
-  max_steps: 'the step limit of the agent was reached',
-  budget_exceeded: 'a limit of the run was exceeded',
+  max_steps: 'the agent reached its step limit',
+  budget_exceeded: 'the run exceeded one of its limits',
   pre_run_error: 'the run did not start',
   capture_error: 'tacho could not record the run',
-  timeout: 'the time limit ran out',
+  timeout: 'the run reached its time limit',
   cancelled: 'the run was cancelled',
 };
 
@@ -81,7 +85,7 @@ const EVIDENCE: Record<TerminalEvidence, string> = {
   native_result: "from the agent's end record",
   inferred: "inferred from the agent's output",
   process_exit: "from the exit of the agent's process",
-  none: 'without evidence of the end',
+  none: 'the record has no end',
 };
 
 /** `agent_error: the agent failed`. */

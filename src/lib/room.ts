@@ -1,4 +1,4 @@
-/** A shared memory budget: a number of entries and the characters of their ids. Entries of a part count for the whole too. */
+/** A shared memory budget: a number of entries and the characters of their ids. Entries of a part also count for the whole. */
 export interface RoomSize {
   count: number;
   chars: number;
@@ -64,7 +64,7 @@ export class RoomMap<V> extends Map<string, V> {
     for (const key of this.keys()) this.delete(key);
   }
 
-  /** Releases its entries from the room. Nothing fits afterwards. */
+  /** Releases its entries from the room. Nothing fits after that. */
   leave(): void {
     for (const [key, value] of this) this.#room?.add(-1, this.#charsOf(key, value));
     this.#room = null;

@@ -1,7 +1,7 @@
 /**
  * Shapes of foreign records, in a notation for people: `id title? usage{input output} input* content{<text> text <call> id}`.
- * Names are fields. `?`: not in every record. `*`: the contents are opaque. `"`: a text that contains JSON. `{…}`: the fields
- * of the object, or of the objects in the list. `<kind>`: the fields of objects of this kind follow.
+ * Names are fields. `?`: not in every record. `*`: the contents are opaque. `"`: a text that contains JSON. `{…}`: the
+ * fields of the object, or of the objects in the list. `<kind>`: the fields of objects of this kind follow.
  */
 
 export interface Field {
@@ -14,9 +14,9 @@ export interface Field {
   readonly inner: Shape | null;
 }
 
-/** The fields of objects of one kind at one place. */
+/** The fields of objects of one kind in one position. */
 export interface Fields {
-  /** The place: `assistant: message.content<text>`. */
+  /** The position: `assistant: message.content<text>`. */
   readonly path: string;
   readonly fields: Map<string, Field>;
 }
@@ -63,7 +63,7 @@ export function parseShape(text: string, path: string): Shape {
   return shape;
 }
 
-/** The readable place of a field. */
+/** The readable position of a field. */
 export function join(path: string, name: string): string {
   return path.endsWith(': ') ? `${path}${name}` : `${path}.${name}`;
 }

@@ -2,7 +2,7 @@
 import { own } from './own.ts';
 import type { Word } from './shell-words.ts';
 
-/** Options of read commands that take the next word as their value. */
+/** Options of read commands that use the next word as their value. */
 const VALUE_OPTIONS: Record<string, string> = {
   head: 'nc',
   tail: 'ncs',
@@ -24,7 +24,7 @@ const LONG_VALUE_OPTIONS = new Set(
     .map((name) => `--${name}`),
 );
 const KEYWORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', '!', '{', '(']);
-/** Programs that run the command after them → their options that take a value. */
+/** Programs that run the command after them → their options that have a value. */
 const WRAPPERS: Record<string, string> = {
   command: '',
   env: 'uCS',
@@ -52,7 +52,7 @@ export function programAt(words: readonly Word[]): number {
       text !== undefined && /^-[^\r\n]/.test(text);
       text = words[at]?.text
     ) {
-      // `command -v NAME` only looks the program up.
+      // `command -v NAME` only searches for the program.
       if (wrapper === 'command' && /^-[vV]/.test(text)) return words.length;
       at += takesNext(text, takes) ? 2 : 1;
     }
@@ -62,7 +62,7 @@ export function programAt(words: readonly Word[]): number {
 
 export const nameOf = (word: Word | undefined) => (word?.text ?? '').replace(/^[^\r\n]*\//, '');
 
-/** The short options in one word, up to the first that takes a value. */
+/** The short options in one word, up to the first that has a value. */
 function lettersOf(option: string, takes: string): string {
   if (!/^-[a-zA-Z]/.test(option)) return '';
   const letters = option.slice(1);

@@ -1,6 +1,6 @@
 /**
- * Finds the files that a shell command line reads (AG-8), by parsing words outside quotes, never by searching output.
- * Contract: only certain reads are reported. A word with an expansion or a glob is left out, never guessed.
+ * Finds the files that a shell command line reads (AG-8), by parsing words outside of quotes, never by searching output.
+ * Contract: only certain reads are reported. A word with an expansion or a glob is skipped, never guessed.
  */
 
 import { isLonger } from './byte-text.ts';
@@ -21,7 +21,7 @@ const SEARCHES = new Set(['grep', 'egrep', 'fgrep', 'rg']);
 const LONG_PATTERN = /^--(?:regexp|expression|file)(?:=|$)/;
 const PIPES = new Set(['|', '|&', '&']);
 const SEPARATORS = new Set(['|', '||', '&&', ';', '&', '\n', '|&', '(', ')']);
-/** Nested command lines: deeper than anybody writes them. */
+/** Nested command lines: deeper than anyone writes them. */
 const MAX_DEPTH = 4;
 const COMMAND_CHARS_MAX = 65_536;
 
@@ -57,7 +57,7 @@ function linesReads(command: string, at: string | null, depth: number): string[]
       const whole = inFolder(folder, path);
       if (whole !== null) reads.push(whole);
     }
-    // Every part of a pipe has its own current folder.
+    // Every part of a pipeline has its own current folder.
     if (!PIPES.has(text) && !PIPES.has(before)) folder = changeFolder(simple, folder);
     if (text === '(') outer.push(folder);
     else if (text === ')') folder = outer.pop() ?? folder;

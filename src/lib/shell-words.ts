@@ -51,7 +51,7 @@ export function wordsOf(command: string): Word[] {
 
 interface Heredoc {
   tag: string;
-  /** Tabs before the tag do not count. */
+  /** Tabs before the tag are ignored. */
   tabs: boolean;
 }
 
@@ -134,7 +134,7 @@ function readDoubleQuoted(
   return { text, unsure: unsure || at >= command.length, end: at };
 }
 
-/** The position of the last character of the `$(…)` or backticks at `at`; its command line is added to `inner`. Null: none. */
+/** The position of the last character of the `$(…)` or backticks at `at`; adds its command line to `inner`. Null: none. */
 function substitutionEnd(command: string, at: number, inner: string[]): number | null {
   const open =
     command[at] === '`' ? at : command[at] === '$' && command[at + 1] === '(' ? at + 1 : null;
@@ -145,7 +145,7 @@ function substitutionEnd(command: string, at: number, inner: string[]): number |
   return end;
 }
 
-/** The position where the bracket at `open` closes, outside quotes; -1 if it does not. */
+/** The position where the bracket at `open` closes, outside of quotes; -1 if it does not. */
 function closingBracket(command: string, open: number): number {
   let depth = 0;
   for (let at = open; at < command.length; at++) {

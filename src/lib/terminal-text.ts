@@ -1,4 +1,4 @@
-/** Foreign text for a terminal: measured in columns, cut and wrapped. foreign-text.ts escapes it. */
+/** Foreign text for a terminal: measured in columns, truncated and wrapped. foreign-text.ts escapes it. */
 import { characterColumns, characters, columns } from './columns.ts';
 import { forTerminal } from './foreign-text.ts';
 
@@ -7,10 +7,10 @@ export { columns, forTerminal };
 const ASCII = /^[\x20-\x7e]*$/;
 const TAB = '    ';
 
-/** Escaped text on one line of at most `width` columns, with white space collapsed, cut with an ellipsis. */
+/** Escaped text on one line of at most `width` columns, with white space collapsed, truncated with an ellipsis. */
 export function oneLine(text: string, width: number, ellipsis = '…'): string {
   if (width <= 0) return '';
-  // Far more than any line shows, so that cutting a huge text is cheap.
+  // Far more than any line shows, so that truncating a huge text is cheap.
   const enough = text.slice(0, width * 16 + 4096);
   const line = forTerminal(enough.replace(/\s+/g, ' ').trim());
   const cut = takeColumns(line, width);
@@ -19,7 +19,7 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
 }
 
 /**
- * Escaped text as lines of at most `width` columns, broken between words. A word that is longer than a line is broken within.
+ * Escaped text as lines of at most `width` columns, broken between words. A word longer than a line is broken inside.
  * Spaces at a break are dropped.
  */
 export function wrapLines(text: string, width: number): string[] {
@@ -34,7 +34,7 @@ function wrapAscii(line: string, width: number): string[] {
   while (line.length - start > width) {
     const space = line.lastIndexOf(' ', start + width);
     const head = line.slice(start, Math.max(space, start)).trimEnd();
-    // A break behind the indentation alone would leave an empty line.
+    // A break right after the indentation would leave an empty line.
     const whole = head.trim() !== '';
     lines.push(whole ? head : line.slice(start, start + width));
     start += whole ? space - start : width;
@@ -53,7 +53,7 @@ function wrapLine(line: string, width: number): string[] {
   const lines: string[] = [];
   let start = 0;
   let used = 0;
-  /** Where the line may be broken, and the columns before it. */
+  /** The position where the line may be broken, and the columns before it. */
   let place = { at: 0, used: 0 };
   let before = 0;
   let word = false;
@@ -62,7 +62,7 @@ function wrapLine(line: string, width: number): string[] {
     const space = segment === ' ';
     const between = line[index - 1] === ' ' || before === 2 || (wide === 2 && index > start);
     if (word && !space && between && !NO_START.test(segment)) place = { at: index, used };
-    // A character wider than the whole line is still printed.
+    // A character wider than the line is still printed.
     if (!space && used + wide > width && used > 0) {
       const fits = place.at > start;
       lines.push(fits ? line.slice(start, place.at).trimEnd() : line.slice(start, index));
@@ -78,7 +78,7 @@ function wrapLine(line: string, width: number): string[] {
   return lines;
 }
 
-/** The longest prefix of escaped text that fits into `width` columns, whole characters only. */
+/** The longest prefix of escaped text that fits into `width` columns, without splitting characters. */
 export function takeColumns(text: string, width: number): string {
   const most = Math.max(0, width);
   const ascii = text.slice(0, most + 1);
@@ -99,7 +99,7 @@ function boundedHead(text: string, width: number): string {
   return /[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head;
 }
 
-/** Rows of a table with aligned columns; columns of figures are right-aligned. */
+/** Table rows with aligned columns; columns with figures are right-aligned. */
 export function tableLines(
   rows: readonly (readonly string[])[],
   isFigure: (column: number) => boolean,

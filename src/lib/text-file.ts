@@ -1,4 +1,4 @@
-/** Reads hand-written files: regular files of bounded size only, without waiting for a pipe's writer. */
+/** Reads hand-written files: only regular files of bounded size, without waiting for the writer of a pipe. */
 import { constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { TachoError, withPath } from './errors.ts';
 import { isUtf8 } from './utf8.ts';
@@ -7,7 +7,7 @@ import { withFd } from './with-fd.ts';
 export interface TextFile {
   text: string;
   bytes: Buffer;
-  /** The stat of the file that was read, which may differ from the file at its path by now. */
+  /** The stat of the file that was read. The file at its path may have changed since. */
   stat: Stats;
 }
 

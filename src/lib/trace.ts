@@ -1,4 +1,4 @@
-/** The W3C trace context, as passed on in the environment. */
+/** The W3C trace context from the environment. */
 export interface TraceContext {
   traceparent: string;
   tracestate: string | null;

@@ -1,4 +1,4 @@
-/** Text and bytes: cuts at character boundaries, and repairs text that is not well-formed. */
+/** Text and bytes: truncates at character boundaries, and repairs text that is not well-formed. */
 
 /** Whether the bytes are well-formed UTF-8. For pure modules, which must not import from Node. */
 export { isUtf8 } from 'node:buffer';
@@ -14,7 +14,14 @@ export function headCopy(text: string, most: number): string {
   return Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
 }
 
-/** Replaces lone surrogates by U+FFFD. */
+/** At most `most` units, then an ellipsis if there are more. Splits no surrogate pair. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = headCopy(text, most).replace(/[\ud800-\udbff]$/, '');
+  return `${head.trimEnd()}…`;
+}
+
+/** Replaces lone surrogates with U+FFFD. */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }

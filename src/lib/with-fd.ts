@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 
-/** Uses an open file, and closes it. */
+/** Opens a file, uses it, and closes it. */
 export function withFd<T>(fd: number, use: (fd: number) => T): T {
   try {
     return use(fd);

@@ -1,8 +1,10 @@
 /** The small pure parts of the collector. */
 import { expect, test } from 'vitest';
+import { TachoError } from '../lib/errors.ts';
 import { LIVE_CHECKS } from '../model/generated/live.ts';
 import { FULL_GRANT, grantFor, hasExpired, parseTokens, refusalOf } from './collector/auth.ts';
 import { causeOf, errorMessage, LIVE_ERRORS, type LiveErrorCode } from './protocol/errors.ts';
+import { Refused } from './sender/link.ts';
 import { cutBeforeHandshake } from './transports/pipe-handshake.ts';
 
 test('every error code makes a message that matches the schema of errors', () => {
@@ -55,9 +57,9 @@ test('an unknown field in a token file is refused with its position: a misspelt 
   };
   expect(refusal({ tokens: [{ ...token, session: ['s'], expires: '2026' }], note: 1 })).toBe(
     [
-      'F:1:48: tokens[0].session is no known field; did you mean sessions?',
-      'F:1:64: tokens[0].expires is no known field; did you mean expires_at?',
-      'F:1:83: note is no known field; known are tokens',
+      'F:1:48: tokens[0].session: unknown field; did you mean sessions?',
+      'F:1:64: tokens[0].expires: unknown field; did you mean expires_at?',
+      'F:1:83: note: unknown field; expected one of: tokens',
     ].join('\n'),
   );
 });
@@ -73,4 +75,11 @@ test('a handshake is found after the torn line of a killed writer', () => {
   expect(cut('{"type":"user_input","data":{"content":"\\"handshake_request\\""}}')).toBe(null);
   expect(cut('{"type":"user_input","content":"handshake_request"}')).toBe(null);
   expect(cut('nothing')).toBe(null);
+});
+
+test('only an answer of the collector counts as a refusal, so that other failures keep the messages', () => {
+  expect(new Refused('AUTH_FAILED', 'unknown token') instanceof Refused).toBe(true);
+  const missing = new TachoError('not_found', 'ca.pem: no such file', { stage: 'live' });
+  expect(missing instanceof Refused).toBe(false);
+  expect(new Error('closed') instanceof Refused).toBe(false);
 });

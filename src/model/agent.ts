@@ -1,4 +1,4 @@
-/** The interface between an agent's folder and the rest of tacho. Nothing here knows a particular agent. */
+/** The interface between an agent's folder and the rest of tacho. It contains nothing about a particular agent. */
 import type { Draft } from './draft.ts';
 import type { Event } from './event.ts';
 import type { ApproveMode } from './words.ts';
@@ -39,7 +39,7 @@ export interface ToolRow {
 }
 export interface ToolTable {
   readonly rows: readonly ToolRow[];
-  /** Built-in tools that deliberately keep their own name. */
+  /** Built-in tools that deliberately keep their native name. */
   readonly passed_through: readonly string[];
 }
 
@@ -48,21 +48,21 @@ export interface LaunchRequest {
   model: string | null;
   approve: ApproveMode;
   resume: string | null;
-  /** Whether text deltas are wanted. */
+  /** Whether text deltas are requested. */
   stream: boolean;
-  /** Passed to the agent unchanged, after everything else. */
+  /** Passed to the agent unchanged, after all other arguments. */
   args: readonly string[];
   /** The program to start instead of the agent's own, with leading arguments; null: the agent's own. */
   command: readonly string[] | null;
   /** Whether stdin stays open after the prompt. The agent then has `input`, which formats further messages. */
   accept_input?: boolean;
-  /** For an agent program that ships with tacho: the command that starts it, this Node and the entry file. */
+  /** For an agent program that is part of tacho: the command that starts it, this Node and the entry file. */
   self: { node: string; entry: string };
 }
 export interface LaunchSetting {
   approve: ApproveMode;
   env: Readonly<Record<string, string | undefined>>;
-  /** The user that the agent runs as; null: the system has no such numbers. */
+  /** The user that the agent runs as; null: the system has no user ids. */
   uid: number | null;
 }
 export interface LaunchPlan {
@@ -75,7 +75,7 @@ export interface LaunchPlan {
   stdin: string | null;
 }
 
-/** An answer to whether a call may run. */
+/** A decision whether a call may run. */
 export interface Confirmation {
   call_id: string;
   confirmed: boolean;
@@ -89,37 +89,37 @@ export interface Confirmation {
 export interface InputTalk {
   /** `id`: a UUID that is unique to this text. */
   say(text: string, id: string): string;
-  /** Interrupts the agent's current work. Messages that it has not started on are handled after that. */
+  /** Interrupts the agent's current work. Messages that it has not started on are processed after that. */
   interrupt(): string;
   /** Null: the agent did not ask about this call. Absent: the agent never asks. */
   confirm?(answer: Confirmation): string | null;
   event(event: Event): void;
   /** Messages that the agent has not accepted yet. */
   readonly waiting: readonly string[];
-  /** Whether the agent has finished all accepted messages. If none is waiting, it ends when its stdin is closed. */
+  /** Whether the agent has finished all accepted messages. If no message is waiting, it exits when its stdin is closed. */
   readonly resting: boolean;
 }
 
-/** One file of a session: the main one, or a sub-agent's. */
+/** One file of a session: the main file or the file of a sub-agent. */
 export interface SessionPart {
   path: string;
-  /** The call that started the sub-agent; null for the main file, or where it is not known. */
+  /** The call that started the sub-agent; null for the main file, or if unknown. */
   parent_call_id: string | null;
 }
 
 /**
  * Turns native records into drafts, one at a time and in order, with whatever state it needs.
- * Contract: never throws; a record it does not know becomes a `problem` draft; the same records give the same drafts.
+ * Contract: never throws; an unknown record becomes a `problem` draft; the same records result in the same drafts.
  */
 export interface Decoder {
   record(value: unknown, out: Draft[], part?: SessionPart): void;
-  /** The records that a non-JSON line completes; they are then passed to `record`. Null: the line means nothing to this agent. */
+  /** The records that a non-JSON line completes; they are then passed to `record`. Null: the agent does not know such lines. */
   text?(line: string, out: Draft[]): readonly unknown[] | null;
   /** The input has ended. */
   end(out: Draft[]): void;
 }
 
-/** A session's main file, where the CLI keeps it. */
+/** The main file of a session, where the CLI stores it. */
 export interface SessionFile {
   path: string;
   session_id: string;
@@ -132,18 +132,18 @@ interface StreamDecoderOptions {
 }
 
 export interface SessionDecoderOptions {
-  /** Earlier records belong to earlier runs: the file of a resumed session holds those too. */
+  /** Earlier records belong to earlier runs: the file of a resumed session contains those too. */
   since_ms?: number;
-  /** Set when the run's stream was recorded too: whether the stream reported the run's tokens. */
+  /** Set if the stream of the run was also recorded: whether the stream reported the run's tokens. */
   stream_usage?: boolean;
 }
 
-/** Receives the error of a file or folder that exists but cannot be read. The search continues without it. */
+/** Receives the error for a file or folder that exists but cannot be read. The search continues without it. */
 export type Unreadable = (error: Error) => void;
 
 /**
- * A cache of data that was read for one session and is valid for others, by the reader's own keys. Contract: it lives as
- * long as one command; files that are added meanwhile may be missed.
+ * A cache of data that was read for one session and is valid for others, under keys that the reader chooses. Contract: it
+ * lives as long as one command; files that are added during that time may be missed.
  */
 export type Memo = Map<string, unknown>;
 
@@ -155,29 +155,29 @@ interface SessionQuery {
 }
 
 export interface SessionFiles {
-  /** The places where the CLI keeps its sessions, for people. */
+  /** The places where the CLI stores its sessions, for people. */
   readonly where: string;
-  /** The main file of a session, where the CLI keeps it; null when there is none. */
+  /** The main file of a session; null if there is none. */
   find(query: SessionQuery): Promise<string | null>;
-  /** Main files of all sessions that the CLI keeps, newest first where that is cheap. Excludes files of sub-agents. */
+  /** Main files of all sessions, newest first where that is cheap. Excludes files of sub-agents. */
   list?(query: { env: NodeJS.ProcessEnv; memo?: Memo | undefined }): AsyncIterable<SessionFile>;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** The lines of a part that is not a file, such as a session in a database. Null: the part is a file. */
   read?(path: string): Iterable<Buffer> | null;
-  /** A record's own time in epoch ms, for merging several files; null when it has none. */
+  /** A record's own time in epoch ms, for merging several files; null if it has none. */
   timeOf(value: unknown): number | null;
   decoder(options?: SessionDecoderOptions): Decoder;
   /**
-   * Set when the stream and the session file give the same call different ids: a key that is the same in both.
+   * Set if the stream and the session file have different ids for the same call: a key that is the same in both.
    * Calls with the same key and the same end are matched in order. Null: the stream never shows such a call.
    */
   keyOf?(call: { tool: string; native_tool: string; input: unknown }): string | null;
 }
 
-/** The records of an agent as its recordings show them, for `tacho drift` (AG-19). */
+/** The shapes of an agent's records in its recordings, for `tacho drift` (AG-19). */
 export interface RecordShapes {
-  /** The kind of a record or inner object; '' when it has none. Kinds without a declaration are not inspected. */
+  /** The kind of a record or inner object; '' if it has none. Kinds without a declaration are not inspected. */
   kindOf(value: Readonly<Record<string, unknown>>): string;
   /** Fields, in any record, with contents that tacho does not define: inputs and results of tools, maps by name. */
   readonly opaque: readonly string[];
@@ -203,18 +203,18 @@ export interface Agent {
   /** Versions the adapter was checked against. */
   readonly checked_versions: readonly string[];
   readonly capabilities: Capabilities;
-  /** The effect of each value of `--approve` on this agent, for people. The flags are those that `launch` makes. */
+  /** The effect of each value of `--approve` on this agent, for people. `launch` adds the corresponding flags. */
   readonly approval: Readonly<Record<ApproveMode, string>>;
   readonly tools: ToolTable;
-  /** Environment variables that hold its credentials, beyond those that look like secrets. */
+  /** Environment variables with its credentials, in addition to those that look like secrets. */
   readonly secret_env: readonly string[];
   launch(request: LaunchRequest): LaunchPlan;
-  /** Why the agent is known to refuse such a start, and the remedy; null: nothing is known. */
+  /** Why the agent is known to refuse to start with these settings, and the remedy; null if no reason is known. */
   caution?(start: LaunchSetting): string | null;
   stream(options?: StreamDecoderOptions): Decoder;
   readonly session: SessionFiles | null;
-  /** Present when the agent accepts input while it runs. */
+  /** Present if the agent accepts input during a run. */
   input?(): InputTalk;
-  /** The known shapes of its records, loaded on demand. Without them only record types are compared. */
+  /** The known shapes of its records, loaded on demand. Without them, only record types are compared. */
   shapes?(): Promise<RecordShapes>;
 }

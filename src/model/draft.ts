@@ -1,12 +1,12 @@
 /**
- * Drafts: a decoder's reading of one native record, before names are canonical and calls are paired.
+ * Drafts: the decoded form of one native record, before names are canonical and calls are paired.
  * Contract: a draft contains only what its record says. `call_id` is the agent's own id; tool names are native;
  * the correlator adds step, sequence, duration and the tool's name on later events, and closes calls that never ended.
  */
 import type { DataOf } from './event.ts';
 import type { CallStatus } from './words.ts';
 
-/** The agent's time of the record in epoch ms; absent when the record has none. */
+/** The agent's time of the record in epoch ms; absent if the record has none. */
 interface Timed {
   at_ms?: number | undefined;
 }
@@ -16,11 +16,11 @@ export interface CallRequestedDraft {
   native_tool: string;
   input: unknown;
   parent_call_id: string | null;
-  /** Set when the agent names server and tool separately instead of using an `mcp__` name. */
+  /** Set if the agent names server and tool separately instead of using an `mcp__` name. */
   mcp?: { server: string; tool: string };
-  /** The name to look up in the tool table, when the native name is too generic. */
+  /** The name to look up in the tool table, if the native name is too generic. */
   looked_up_as?: string;
-  /** The canonical tool when the input decides it: a patch that only adds files is a Write. Default: from the table. */
+  /** The canonical tool if the input decides it: a patch that only adds files is a Write. Default: from the table. */
   tool?: string;
 }
 
@@ -29,13 +29,13 @@ export interface CallFinishedDraft {
   status: CallStatus;
   exit_code: number | null;
   output: string | null;
-  /** Set when the agent measures it; otherwise the correlator computes it. */
+  /** Set if the agent measures it; otherwise the correlator computes it. */
   duration_ms?: number | null;
-  /** Set when the finish record is the first to name the tool. */
+  /** Set if the finish record is the first to name the tool. */
   native_tool?: string;
 }
 
-/** Kinds with draft data that differ from the event's data. */
+/** Kinds with draft data that differ from the event data. */
 interface DraftDataOverrides {
   call_requested: CallRequestedDraft;
   call_decided: Omit<DataOf<'call_decided'>, 'tool'>;

@@ -1,7 +1,7 @@
 /**
  * The canonical event: one vocabulary for all agents.
- * Contract: within a run `seq` counts from 1 without a gap and `at_ms` never decreases; `raw` names the line that the
- * event came from, or is null when tacho itself is the source. Unknown values are null, never left out.
+ * Contract: within a run, `seq` counts from 1 without gaps and `at_ms` never decreases; `raw` names the line that the
+ * event was decoded from, or is null if tacho itself is the source. Unknown values are null, never omitted.
  */
 import { type Static, Type } from 'typebox';
 import {
@@ -27,7 +27,7 @@ import {
   PROBLEM_STAGES,
 } from './words.ts';
 
-/** The raw line: its channel, 1-based number and byte offset; `file` where a channel has several files. */
+/** The raw line: its channel, 1-based number and byte offset; `file` if a channel has several files. */
 export const Raw = Type.Object({
   channel: OneOf(CHANNELS),
   line: Count,
@@ -89,7 +89,7 @@ export const EventData = {
   thinking_finished: Text,
   call_requested: Type.Object({
     ...CallRef,
-    /** The agent's own id; differs from call_id only where the agent used an id twice. */
+    /** The agent's own id; differs from call_id only if the agent used an id twice. */
     native_call_id: Type.String(),
     native_tool: Type.String(),
     /** The tool-table row that matched: `<agent>:<native name>`, `mcp` or `pass`. */
@@ -157,7 +157,7 @@ export const EventData = {
     call_id: NullableString,
     /** tool: reported by a call; git: seen in the work tree. */
     source: OneOf(['tool', 'git'] as const),
-    /** Unified diff, where the agent gives one. */
+    /** Unified diff, if the agent provides one. */
     diff: NullableString,
     size: NullableInteger,
   }),
@@ -198,7 +198,7 @@ export const EventData = {
   notice: Type.Object({
     code: Type.String(),
     text: NullableString,
-    /** The number of lines, when several were joined. */
+    /** The number of lines, if several were joined. */
     lines: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   problem: Type.Object({
@@ -207,11 +207,11 @@ export const EventData = {
     detail: Type.String(),
     /** Size of the unreadable input. */
     bytes: NullableInteger,
-    /** Hash of the unreadable input, when it is not kept whole. */
+    /** Hash of the unreadable input, if it is not kept completely. */
     sha256: NullableString,
     /** The unreadable input, or its beginning. */
     excerpt: NullableString,
-    /** The number of lines, when a long series was only counted. */
+    /** The number of lines, if a long series was only counted. */
     count: Type.Optional(Type.Integer({ minimum: 1 })),
   }),
   /** The agent's own end record. There may be several; the last one counts. */
@@ -223,7 +223,7 @@ export const EventData = {
   process_exited: Type.Object({
     exit_code: NullableInteger,
     signal: NullableString,
-    /** Why tacho ended the agent: timeout, SIGINT, SIGTERM, SIGHUP, abort; null when it ended by itself. */
+    /** Why tacho stopped the agent: timeout, SIGINT, SIGTERM, SIGHUP, abort; null if the agent exited on its own. */
     cause: NullableString,
   }),
   run_finished: Type.Object({
@@ -247,7 +247,7 @@ export const EventData = {
     agent_signal: NullableString,
     /** How many secrets were redacted, by kind. */
     redactions: Type.Record(Type.String(), Count),
-    /** SHA-256 over the journal bodies of all earlier events of the run; null when nothing was journalled. */
+    /** SHA-256 of the journal bodies of all earlier events of the run; null if nothing was journalled. */
     digest: Nullable(Type.Object({ events: Count, sha256: Type.String() })),
   }),
 } as const;
@@ -277,7 +277,7 @@ export const EventSchema = Type.Union(
 
 /** The data of one kind of event. */
 export type DataOf<K extends EventKind> = EventData[K];
-/** The fields of every event, beside its kind and data. */
+/** The fields of every event, in addition to its kind and data. */
 export type EventEnvelope = Omit<Static<ReturnType<typeof eventOf<'notice'>>>, 'data' | 'kind'>;
 /** An event of one kind, such as `EventOf<'call_finished'>`. */
 export type EventOf<K extends EventKind> = EventEnvelope & { kind: K; data: DataOf<K> };

@@ -2,7 +2,7 @@
 
 export const LIVE_VERSION = '1.0';
 
-/** Sent by an agent's side, numbered, stored. */
+/** Sent by an agent, numbered, stored. */
 export const AGENT_MESSAGE_TYPES = [
   'session_start',
   'session_end',
@@ -25,7 +25,7 @@ export const CLIENT_MESSAGE_TYPES = [
   'interrupt',
 ] as const;
 
-/** Exchanged by the two ends of a connection. An agent may send `error` too, numbered like its other messages. */
+/** Exchanged by the two ends of a connection. An agent may also send `error`, numbered like its other messages. */
 export const CONTROL_MESSAGE_TYPES = [
   'handshake_request',
   'handshake_response',
@@ -45,7 +45,7 @@ export const LIVE_TYPES = [
 /** A type of message of the live protocol. */
 export type LiveType = (typeof LIVE_TYPES)[number];
 
-/** Belong to one call: they carry its correlation id. */
+/** Belong to one call: they have its correlation id. */
 export const CALL_MESSAGE_TYPES: ReadonlySet<string> = new Set([
   'tool_call_request',
   'tool_call_confirmation',
@@ -57,7 +57,7 @@ export const CALL_MESSAGE_TYPES: ReadonlySet<string> = new Set([
 /** Acknowledged by default (LP-7). */
 export const ACKED_TYPES: ReadonlySet<string> = new Set([...CALL_MESSAGE_TYPES, 'session_end']);
 
-/** May be sent when no credits are left (LP-10). */
+/** May be sent without credits (LP-10). */
 export const URGENT_TYPES: ReadonlySet<string> = new Set(['error', 'interrupt', 'session_end']);
 
 export const LIVE_ROLES = ['agent', 'client'] as const;

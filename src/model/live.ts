@@ -1,7 +1,7 @@
 /**
  * The messages of the live protocol, v1: one JSON object per line.
- * Contract: a nullable field may be left out; unlisted fields are kept and forwarded. Messages of an agent are numbered:
- * `seq` counts the session's messages from 1 without a gap.
+ * Contract: a nullable field may be omitted; unlisted fields are kept and forwarded. Messages from an agent are numbered:
+ * `seq` counts the session's messages from 1 without gaps.
  */
 import { type Static, Type } from 'typebox';
 import {
@@ -39,7 +39,7 @@ const LiveData = {
       version: Text,
       capabilities: Type.Array(Type.String()),
     }),
-    /** A session to resume: an agent's own, or one that a client has read up to `last_seq`. */
+    /** A session to resume: an agent's own session, or one that a client has read up to `last_seq`. */
     resume: Maybe(Type.Object({ session_id: Text, last_seq: Count })),
     token: MaybeText,
   }),
@@ -225,7 +225,7 @@ export interface LiveMessage<T extends LiveType = LiveType> {
   data: LiveDataOf<T>;
 }
 
-/** A valid message of a known type. Fields that the sender left out are undefined. */
+/** A valid message of a known type. Fields that the sender omitted are undefined. */
 export type WireMessage = Pick<LiveMessage, 'type' | 'timestamp'> & {
   [K in Exclude<keyof LiveMessage, 'type' | 'timestamp' | 'data'>]?: LiveMessage[K] | null;
 } & { data: Record<string, unknown> };

@@ -1,4 +1,4 @@
-/** RunOutcome: one small object per run, with the same fields whether it succeeded or not (RO-1). */
+/** RunOutcome: one small object per run, with the same fields whether the run succeeded or not (RO-1). */
 import { type Static, Type } from 'typebox';
 import {
   Completeness,
@@ -25,7 +25,7 @@ export const Artifact = Type.Object({
 /** A file that a run created, modified or deleted. */
 export type Artifact = Static<typeof Artifact>;
 
-/** `inputs` and `outputs` are left out of the stored outcome (ST-1). */
+/** `inputs` and `outputs` are omitted from the stored outcome (ST-1). */
 export const OutcomeCall = Type.Object({
   id: Type.String(),
   name: Type.String(),

@@ -26,7 +26,7 @@ export const Usage = Type.Object({
 /** Tokens by kind; null is unknown. */
 export type Usage = Static<typeof Usage>;
 
-/** How complete the record is. `filled` names parts that came from the session file, not from the live stream. */
+/** How complete the record is. `filled` names parts that were taken from the session file, not from the live stream. */
 export const Completeness = Type.Object({
   grade: OneOf(COMPLETENESS_GRADES),
   gaps: Type.Array(Type.String()),
@@ -44,7 +44,7 @@ export const Project = Type.Object({
 });
 export type Project = Static<typeof Project>;
 
-/** The run is ended when it exceeds one of these. Null: no limit. */
+/** The run is stopped if it exceeds one of these. Null: no limit. */
 export const RunLimits = Type.Object({
   cost_usd: Nullable(Type.Number()),
   tokens: NullableInteger,
@@ -56,7 +56,7 @@ export const RunLimits = Type.Object({
 /** The limits of a run; null is no limit. */
 export type RunLimits = Static<typeof RunLimits>;
 
-/** The number of this attempt, and the total duration of the attempts before it. */
+/** The number of this attempt, and the total duration of earlier attempts. */
 export const RunAttempt = Type.Object({
   number: Type.Integer({ minimum: 1 }),
   earlier_ms: Count,
@@ -70,7 +70,7 @@ export const RunConfig = Type.Object({
   target: NullableString,
   model: NullableString,
   approve: OneOf(APPROVE_MODES),
-  /** Absolute path of the program that was started. Absent in records of earlier versions, and when none was started. */
+  /** Absolute path of the program that was started. Absent in records of earlier versions, and if none was started. */
   program: Type.Optional(Type.String()),
   /** The requested replacement of the agent's own program: its name or path, and leading arguments. */
   command: Type.Optional(Type.Array(Type.String())),
@@ -81,9 +81,9 @@ export const RunConfig = Type.Object({
   /** Absent in records written before limits existed. */
   limits: Type.Optional(RunLimits),
   attempt: Type.Optional(RunAttempt),
-  /** Whether others could send input to the agent while it ran. */
+  /** Whether others could send input to the agent during the run. */
   accept_input: Type.Optional(Type.Literal(true)),
-  /** There was no git work tree to compare: only files that calls name are known to have changed. */
+  /** There was no git work tree to compare: only changed files that calls name are known. */
   without_git: Type.Optional(Type.Literal(true)),
   output_mode: OneOf(OUTPUT_MODES),
   stream: Type.Boolean(),

@@ -1,5 +1,5 @@
 /**
- * The one fold of a run's events: usage, texts, open calls and state. Every view uses it.
+ * The only fold of a run's events: usage, texts, open calls and state. Every view uses it.
  * Contract: pure; memory is bounded by the limits that are passed in.
  */
 import type { DataOf, Event, EventOf } from './event.ts';
@@ -7,7 +7,7 @@ import type { Usage } from './parts.ts';
 
 const sum = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);
 
-/** All tokens that the model read and wrote, cached or not; null when none are known. */
+/** All tokens that the model read and wrote, cached or not; null if none are known. */
 export function tokensUsed(tokens: Usage | null): number | null {
   if (tokens === null) return null;
   const { input, output, cache_read, cache_write } = tokens;
@@ -96,7 +96,7 @@ export class RunFold {
   }
 }
 
-/** The final output: the texts of the root agent's last message. */
+/** The final output: the texts in the root agent's last message. */
 export class FinalText {
   parts: string[] = [];
   /** Characters of all texts, kept or not. */
@@ -137,19 +137,19 @@ export class FinalText {
     this.#message_id = message_id;
     if (!/[!-~]/.test(text) && this.#trim(text) === '') return;
     const room = this.#most - this.chars;
-    // A text is kept whole or not at all: it may not be redacted yet, and a cut could hide the rest of a secret.
+    // A text is kept completely or not at all: it may not be redacted yet, and truncating it could hide the rest of a secret.
     if (text.length <= room) this.parts.push(text);
     else if (this.chars === 0) this.parts.push(text.slice(0, room));
     this.chars += text.length;
   }
 }
 
-/** Whether two ids can belong to one message: some agents give a message its id only at its end, or never. */
+/** Whether two ids can belong to one message: some agents set the id of a message only at its end, or never. */
 export function sameMessage(a: string | null, b: string | null): boolean {
   return a === null || b === null || a === b;
 }
 
-/** The pieces of a text until the whole text is known. */
+/** The pieces of a text until the complete text is known. */
 export class Pieces {
   readonly #most: number;
   /** Null: over the limit, so not kept. */
@@ -164,7 +164,7 @@ export class Pieces {
     this.#text = fits ? this.#text + piece : null;
   }
 
-  /** The rest of the whole text after the pieces; null: the pieces are not its beginning, or were not kept. */
+  /** The rest of the complete text after the pieces; null: the pieces are not its beginning, or were not kept. */
   rest(whole: string): string | null {
     const text = this.#text;
     return text !== null && whole.startsWith(text) ? whole.slice(text.length) : null;
@@ -173,7 +173,7 @@ export class Pieces {
 
 type Spoken = Pick<DataOf<'message_delta'>, 'message_id' | 'text'>;
 
-/** The messages of one speaker, each in pieces, whole, or both. A new message ends the previous one. */
+/** The messages of one speaker, each in pieces, complete, or both. A new message ends the previous one. */
 export class SpokenText {
   readonly #most: number;
   #open: { message_id: string | null; pieces: Pieces } | null = null;
@@ -194,7 +194,7 @@ export class SpokenText {
     return begins;
   }
 
-  /** The part of a whole message that its pieces lacked; null: the message had no pieces. */
+  /** The part of a complete message that its pieces lacked; null: the message had no pieces. */
   whole({ message_id, text }: Spoken): string | null {
     const open = this.#open;
     this.#open = null;

@@ -1,4 +1,4 @@
-/** A transcript: one line per run, for reading and grading (TR-1). It has the same form for every agent. */
+/** A transcript: one line per run, for reading and grading (TR-1). The format is the same for every agent. */
 import { type Static, Type } from 'typebox';
 import {
   Completeness,
@@ -22,7 +22,7 @@ export const TranscriptCall = Type.Object({
   name: Type.String(),
   native_name: Type.String(),
   input: Type.Unknown(),
-  /** Null: the agent gave none. */
+  /** Null: the agent reported none. */
   output: NullableString,
   status: OneOf(CALL_STATUSES),
   exit_code: NullableInteger,
@@ -53,7 +53,7 @@ export type TranscriptMessage = Static<typeof TranscriptMessage>;
 
 export const TranscriptSchema = Type.Object({
   schema_version: Type.Literal(TRANSCRIPT_SCHEMA),
-  /** The eval's test that this run was made for. */
+  /** The eval test that started this run. */
   test_id: NullableString,
   run_id: Type.String(),
   session_id: NullableString,

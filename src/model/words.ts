@@ -4,8 +4,10 @@ export const RUN_EVENT_SCHEMA = 'openagent.run_event.v1';
 export const OUTCOME_SCHEMA = 'tacho.outcome.v1';
 export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
 
-/** Labels that say how a run came to be: the session file it was imported from, the eval's test it was made for. */
+/** Labels that record the origin of a run: the session file it was imported from, or the eval test that started it. */
 export const IMPORTED_FILE_LABEL = 'imported';
+/** The label with the digest of the imported files. */
+export const IMPORTED_SHA256_LABEL = 'imported_sha256';
 export const EVAL_TEST_LABEL = 'eval_test';
 
 /** Maximum bytes of a string in a run-event's data (RE-10). */
@@ -82,7 +84,7 @@ export const RUN_EVENT_TYPES = [
   'run_finished',
 ] as const;
 
-/** The stage that found a problem. */
+/** The stage that detected a problem. */
 export const PROBLEM_STAGES = [
   'frame',
   'decode',
@@ -93,7 +95,7 @@ export const PROBLEM_STAGES = [
   'process',
 ] as const;
 
-/** The closed set of problem codes. A code that costs information is a gap in the run's completeness. */
+/** The closed set of problem codes. A code that means lost information is a gap in the run's completeness. */
 export const PROBLEM_CODES = [
   'not_json',
   'oversize_line',

@@ -2,34 +2,27 @@
  * Canonical events → text for people, while the agent runs.
  * Contract: the returned texts, printed in order, are the complete output and contain no foreign control characters.
  */
-import { callText } from '../lib/call-text.ts';
-import { durationText } from '../lib/figures.ts';
 import { shortRunId } from '../lib/ids.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
-import { columns } from '../lib/terminal-text.ts';
 import { headCopy } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
 import { FinalText, OpenCalls } from '../model/run-fold.ts';
 import { createArtifactFold } from './artifacts.ts';
 import { CallCounts } from './call-counts.ts';
+import { CallText, type ShownCall, SUB_AGENT_INDENT } from './human-calls.ts';
 import {
   DIFF_CHARS_MAX,
-  diffLines,
-  editDiff,
-  ellipsisOf,
   flowed,
   type HumanStyle,
-  headLines,
   lineOf,
-  markOf,
   proseOf,
   summaryText,
   wrappedLines,
 } from './human-parts.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 import { TextStream } from './text-stream.ts';
-import { warningOf } from './warnings.ts';
+import { shownWarning } from './warnings.ts';
 
 export type { Colours } from './human-parts.ts';
 
@@ -40,12 +33,8 @@ export interface HumanOptions extends HumanStyle {
   cwd: string | null;
 }
 
-const OUTPUT_LINES_MAX = 6;
 /** Lines of one warning, or of one line of the agent's stderr. The end of the run shows the complete error. */
 const WARNING_LINES_MAX = 8;
-/** Silence shorter than this is not announced. */
-const ANNOUNCED_FROM_MS = 5000;
-const SUB_AGENT_INDENT = '  ';
 
 /** Parts of the output. */
 type Block = 'head' | 'step' | 'thought' | 'text' | 'line' | 'end';
@@ -67,21 +56,11 @@ const BLOCKS: Partial<Record<Event['kind'], Block>> = {
   run_finished: 'end',
 };
 
-interface ShownCall {
-  tool: string;
-  about: string;
-  indent: string;
-  diff: string;
-  /** The reason of a refusal. */
-  reason: string | null;
-  /** Whether a line announced it. */
-  announced: boolean;
-}
-
 export class HumanProjection {
   readonly #options: HumanOptions;
+  readonly #call: CallText;
   readonly #calls = new OpenCalls<ShownCall>(
-    ({ data }) => this.#shown(data),
+    ({ data }) => this.#call.shown(data),
     LIMITS.open_calls_max,
   );
   readonly #artifacts = createArtifactFold();
@@ -95,6 +74,7 @@ export class HumanProjection {
 
   constructor(options: HumanOptions) {
     this.#options = options;
+    this.#call = new CallText(options);
     this.#artifacts.base(options.cwd);
   }
 
@@ -138,9 +118,9 @@ export class HumanProjection {
           call.reason = event.data.reason && headCopy(event.data.reason, LIMITS.name_chars_max);
         return '';
       case 'call_progress':
-        return this.#progress(call, event.data);
+        return this.#call.progress(call, event.data);
       case 'call_finished':
-        return this.#result(call, event.data);
+        return this.#call.result(call, event.data);
       case 'file_changed':
         return this.#file(call, event.data);
       case 'skill_used':
@@ -203,72 +183,17 @@ export class HumanProjection {
     return `${indent}${this.#options.colour.dim(`thinking: ${this.#line(data.text, 12)}`)}\n`;
   }
 
-  #shown(data: DataOf<'call_requested'>): ShownCall {
-    return {
-      tool: headCopy(data.tool, LIMITS.name_chars_max),
-      about: callText(data.input, this.#options.cwd),
-      indent: data.parent_call_id === null ? '' : SUB_AGENT_INDENT,
-      diff: data.tool === 'Edit' ? editDiff(data.input) : '',
-      reason: null,
-      announced: false,
-    };
-  }
-
-  /** A long call is announced once, so that silence is not taken for a hang. */
-  #progress(call: ShownCall | undefined, data: DataOf<'call_progress'>): string {
-    if (call === undefined || call.announced) return '';
-    if ((data.elapsed_ms ?? 0) < ANNOUNCED_FROM_MS) return '';
-    call.announced = true;
-    const about = this.#line(`${call.tool} ${call.about}`, 12);
-    return `${call.indent}${this.#options.colour.dim(`${ellipsisOf(this.#options)} ${about}`)}\n`;
-  }
-
-  #result(call: ShownCall | undefined, data: DataOf<'call_finished'>): string {
-    const { colour } = this.#options;
-    const { indent = '', about = '' } = call ?? {};
-    const mark = `${indent}${markOf(data.status, this.#options)} `;
-    const tool = this.#line(data.tool, 0);
-    const reason = call?.reason ?? null;
-    // A long reason gets separate lines.
-    const below = reason !== null && columns(reason) > this.#options.width / 3;
-    const notes = resultNotes(data, below ? null : reason);
-    const tail =
-      notes.length === 0 ? '' : ` (${notes.map((note) => this.#line(note, 0)).join(', ')})`;
-    const room = columns(mark) + columns(tool) + columns(tail) + 1;
-    const shown = about === '' ? '' : ` ${this.#line(about, room)}`;
-    const head = `${mark}${colour.bold(tool)}${shown}${tail === '' ? '' : colour.dim(tail)}\n`;
-    const why = below
-      ? wrappedLines(reason, indent.length + 2, this.#options, OUTPUT_LINES_MAX)
-      : [];
-    const lines = why.map((line) => `${indent}  ${colour.dim(line)}\n`).join('');
-    return head + lines + this.#details(data, call?.diff ?? '', `${indent}  `);
-  }
-
-  #details(data: DataOf<'call_finished'>, diff: string, indent: string): string {
-    const { colour } = this.#options;
-    if (data.status === 'ok') return this.#diff(diff, indent);
-    if (data.status !== 'error' && data.status !== 'timeout') return '';
-    const { length } = indent;
-    const shown = headLines(data.output ?? '', OUTPUT_LINES_MAX, length, this.#options);
-    return shown.map((line) => `${indent}${colour.dim(line)}\n`).join('');
-  }
-
-  #diff(diff: string, indent: string): string {
-    const lines = diff === '' ? [] : diffLines(diff, this.#options);
-    return lines.map((line) => `${indent}${line}\n`).join('');
-  }
-
   #file(call: ShownCall | undefined, data: DataOf<'file_changed'>): string {
     this.#artifacts.push(data);
     if (data.diff === null || data.source === 'git') return '';
-    if (call === undefined) return data.call_id === null ? this.#diff(data.diff, '  ') : '';
+    if (call === undefined) return data.call_id === null ? this.#call.diff(data.diff, '  ') : '';
     // Shown below the call's line, instead of a diff of the input.
     call.diff = headCopy(data.diff, DIFF_CHARS_MAX);
     return '';
   }
 
   #warning(event: Event): string {
-    const text = warningOf(event);
+    const text = shownWarning(event);
     if (text === null) return '';
     this.#warnings += 1;
     if (this.#warnings > PROJECTION_LIMITS.outcome_warnings_max) return '';
@@ -290,13 +215,4 @@ export class HumanProjection {
     const facts = { failed, denied, files: this.#artifacts.list() };
     return `${text}${more}${summaryText(event, facts, this.#options)}`;
   }
-}
-
-function resultNotes(data: DataOf<'call_finished'>, reason: string | null): string[] {
-  const notes: string[] = [];
-  if (data.exit_code !== null && data.exit_code !== 0) notes.push(`exit ${data.exit_code}`);
-  else if (data.status !== 'ok' && data.status !== 'error') notes.push(data.status);
-  if (reason !== null) notes.push(reason);
-  if (data.duration_ms !== null) notes.push(durationText(data.duration_ms));
-  return notes;
 }

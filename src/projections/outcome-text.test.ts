@@ -8,7 +8,8 @@ import type { Event } from '../model/event.ts';
 import { PROBLEM_CODES } from '../model/words.ts';
 import type { HumanStyle } from './human-parts.ts';
 import { createOutcomeFold } from './outcome.ts';
-import { headOfOutcome, headOfTranscript, headText } from './outcome-text.ts';
+import { headText } from './outcome-text.ts';
+import { headOfOutcome, headOfTranscript } from './run-head.ts';
 import { viewOf } from './transcript.ts';
 import { type ShowOptions, transcriptText } from './transcript-text.ts';
 
@@ -82,10 +83,26 @@ test.each([40, 80, 200])('its lines keep to %i columns and the error is whole', 
   const outcome = outcomeOf(failedRun());
   for (const unicode of [true, false]) {
     const text = headText(headOfOutcome(outcome), { ...STYLE, width, unicode });
-    const shown = text.split('\n').filter((line) => !line.startsWith('result'));
-    for (const line of shown) expect(columns(line)).toBeLessThanOrEqual(width);
+    for (const line of text.split('\n')) expect(columns(line)).toBeLessThanOrEqual(width);
     expect(text.replaceAll(/\s+/g, ' ')).toContain(outcome.error_details?.message);
   }
+});
+
+test('an imported run names its file, and a repeated warning is counted', () => {
+  const head = headOfOutcome(outcomeOf(failedRun()));
+  const labels = { imported: 'a.jsonl', imported_sha256: 'abc', build: '7' };
+  const retry = 'provider retry, network';
+  const warnings = [retry, retry, `provider error network: ${head.error}`];
+  const lines = headText({ ...head, labels, warnings }, { ...STYLE, width: 400 }).split('\n');
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'imported  from a.jsonl',
+      'labels    build=7',
+      'warning   provider retry, network (2 times)',
+      'warning   provider error network',
+    ]),
+  );
+  expect(lines.join()).not.toContain('abc');
 });
 
 test('a run without token figures is complete, and the text names what is missing', () => {
@@ -124,6 +141,24 @@ function shown(options: Partial<ShowOptions> = {}): string {
 test('a sub-agent has the name of its task and no step', () => {
   expect(shown()).toContain('\n    sub-agent: find usages\n      I look.\n');
   expect(shown({ from: 2 })).not.toContain('I look.');
+});
+
+test('calls below another call name it, and a tool is found in any case', () => {
+  const script = call('codemode', { code: 'x' }, { id: 'm1' });
+  const made = transcript([script]);
+  const [first] = made.messages;
+  if (first === undefined) throw new Error('no message');
+  const inner = call('Bash', { command: 'ls' });
+  const below = { parent_tool_call_id: 'm1', content: '', tool_calls: [inner] };
+  const sub = { ...first, index: 1, ...below };
+  const view = viewOf({ ...made, messages: [first, sub] });
+  const text = (options: Partial<ShowOptions>) =>
+    [...transcriptText(view, headOfTranscript(view), { ...SHOW, ...options })].join('');
+  expect(text({})).toContain('\n    called by codemode\n      ✓ Bash ls');
+  expect(text({ tool: 'bash' })).toContain('✓ Bash ls');
+  expect(text({ tool: 'Edit' })).toContain(
+    'No calls of Edit. Tools of this run: codemode, Bash.\n',
+  );
 });
 
 test('a transcript that starts at a later message shows the number of earlier messages', () => {

@@ -17,7 +17,8 @@ import {
   markOf,
   resultMark,
 } from './human-parts.ts';
-import { headText, type RunHead } from './outcome-text.ts';
+import { headText } from './outcome-text.ts';
+import type { RunHead } from './run-head.ts';
 import type { TranscriptFacts, TranscriptView } from './transcript.ts';
 
 export interface ShowOptions extends HumanStyle {
@@ -40,6 +41,7 @@ const FIELD_CHARS_MAX = 200;
 const INSET_COLUMNS = 10;
 /** Characters of the name of a sub-agent's task. */
 const TASK_CHARS_MAX = 100;
+const TOOLS_MAX = 20;
 const SUB_AGENT_INDENT = '    ';
 
 export function* transcriptText(
@@ -59,7 +61,7 @@ export function* transcriptText(
     yield part;
   }
   if (options.tool !== null && shown === 0)
-    yield `\nNo calls of ${oneLine(options.tool, options.width)}.\n`;
+    yield `\nNo calls of ${oneLine(options.tool, options.width)}.${text.tools()}\n`;
   const { exit_reason, success, steps, calls, failed, denied } = head;
   const words = [resultMark(success, exit_reason, options), plural(steps, 'step')];
   yield `\n${flowed([...words, callsText(calls, failed, denied)], '  ', options)}`;
@@ -68,8 +70,9 @@ export function* transcriptText(
 class Text {
   readonly #facts: TranscriptFacts;
   readonly #options: ShowOptions;
-  /** The tasks of sub-agents, by the call that started each. */
-  readonly #tasks = new Map<string, string>();
+  /** Titles for the messages below a call. */
+  readonly #titles = new Map<string, string>();
+  readonly #tools = new Set<string>();
 
   constructor(facts: TranscriptFacts, options: ShowOptions) {
     this.#facts = facts;
@@ -80,7 +83,7 @@ class Text {
     const { tool, thinking, colour } = this.#options;
     const indent = message.parent_tool_call_id === null ? '' : SUB_AGENT_INDENT;
     const calls = message.tool_calls.filter(
-      (call) => tool === null || call.name === tool || call.native_name === tool,
+      (call) => tool === null || isTool(tool, call.name) || isTool(tool, call.native_name),
     );
     if (tool !== null && calls.length === 0) {
       this.#note(message);
@@ -96,17 +99,25 @@ class Text {
     return lines.map((line) => (line === '' ? '\n' : `${indent}${line}\n`)).join('');
   }
 
+  /** The tools that were called so far. */
+  tools(): string {
+    const names = [...this.#tools].map((name) => this.#line(name));
+    return names.length === 0 ? '' : ` Tools of this run: ${names.join(', ')}.`;
+  }
+
   #note({ tool_calls }: TranscriptMessage): void {
-    for (const { id, name, input } of tool_calls)
-      if (name === 'Task' && this.#tasks.size < LIMITS.open_calls_max)
-        this.#tasks.set(id, taskOf(input));
+    for (const { id, name, input } of tool_calls) {
+      if (this.#tools.size < TOOLS_MAX) this.#tools.add(name);
+      this.#titles.set(id, name === 'Task' ? taskTitle(input) : `called by ${name}`);
+      const [oldest] = this.#titles.keys();
+      if (this.#titles.size > LIMITS.open_calls_max) this.#titles.delete(oldest as string);
+    }
   }
 
   /** Steps are shown only for the root agent: those of a sub-agent are separate. */
   #title({ role, step, parent_tool_call_id: parent }: TranscriptMessage): string {
     if (parent === null) return step === null ? role : `${role}${dotOf(this.#options)}step ${step}`;
-    const task = this.#tasks.get(parent) ?? '';
-    return `sub-agent${task === '' ? ` of ${this.#line(parent)}` : `: ${this.#line(task)}`}`;
+    return this.#line(this.#titles.get(parent) ?? `sub-agent of ${parent}`);
   }
 
   #thoughts(text: string, shown: boolean): string[] {
@@ -178,11 +189,13 @@ class Text {
 }
 
 /** The name of a task, or the beginning of its prompt. */
-function taskOf(input: unknown): string {
+function taskTitle(input: unknown): string {
   const { description, prompt } = (input ?? {}) as Record<string, unknown>;
   const text = typeof description === 'string' && description !== '' ? description : prompt;
-  return typeof text === 'string' ? text.slice(0, TASK_CHARS_MAX) : '';
+  return typeof text === 'string' ? `sub-agent: ${text.slice(0, TASK_CHARS_MAX)}` : 'sub-agent';
 }
+
+const isTool = (wanted: string, name: string) => name.toLowerCase() === wanted.toLowerCase();
 
 const inset = (line: string) => `  ${line}`;
 

@@ -1,4 +1,4 @@
-/** One process at a time. The kernel holds the lock; a file beside it names the holder, for messages only. */
+/** One process at a time. The kernel holds the lock; a file next to it names the holder, for messages only. */
 import { truncateSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname } from 'node:path';
@@ -26,7 +26,7 @@ export interface LockOptions {
  * lock, if the file cannot be created, or if it is not a lock; such a file is left unchanged.
  */
 export function takeLock(path: string, options: LockOptions = {}): (() => void) | null {
-  // A new file is a new lock: the holder keeps the old one, which no other process can find any more.
+  // A new file is a new lock: the holder keeps the old one, which no other process can find.
   if (options.force) unlinkQuietly(path);
   const unlock = lockOrConvert(path);
   if (unlock === null) return null;
@@ -38,7 +38,7 @@ export function takeLock(path: string, options: LockOptions = {}): (() => void) 
   };
 }
 
-/** An older tacho wrote its owner into the lock file itself. */
+/** An older tacho wrote its owner to the lock file itself. */
 function lockOrConvert(path: string): (() => void) | null {
   try {
     return lockFile(path, 'immediate');
@@ -89,8 +89,13 @@ export function holderOf(path: string): Holder | null {
   }
 }
 
-/** The error for a lock that is held. `use` names the locked resource. */
-export function heldError(path: string, use: string, stage: string): TachoError {
+/** The error for a lock that is held. `use` names the locked resource, `instead` what to do. */
+export function heldError(
+  path: string,
+  use: string,
+  stage: string,
+  instead = 'wait for it',
+): TachoError {
   const holder = holderOf(path);
   if (holder === null && !locksWork(path)) return noLocks(path);
   const { pid, host, command, since_ms } = holder ?? {};
@@ -98,7 +103,7 @@ export function heldError(path: string, use: string, stage: string): TachoError 
     since_ms === undefined
       ? 'another process'
       : `${command} (process ${pid} on ${host}, for ${durationText(Date.now() - since_ms)})`;
-  const text = `${use} is in use by ${who}: wait for it, or take it over with --force (lock file: ${path})`;
+  const text = `${use} is in use by ${who}: ${instead}, or take it over with --force (lock file: ${path})`;
   return new TachoError('busy', text, { stage, retryable: true });
 }
 

@@ -1,4 +1,4 @@
-/** The arrow rule, purity, names and sizes: what ARCHITECTURE.md says of the sources, checked on the sources. */
+/** Checks the sources against the import rules, purity, names and sizes in ARCHITECTURE.md. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const PARTS = [
   'conformance',
 ];
 
-/** Folder → what it may import beside itself. */
+/** Folder → the folders it may import besides itself. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   lib: ['model'],
@@ -39,7 +39,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'evals.ts': [...PARTS, 'app'],
   cli: [...PARTS, 'tui', 'app'],
 };
-/** Folders inside of a part, and which of each other they may import. */
+/** Subfolders of a part, and the sibling subfolders each may import. */
 const INNER: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   live: {
     protocol: [],
@@ -60,7 +60,7 @@ const IMPURE =
   /from 'node:|import\('node:|\bDate\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/;
 /** Schemas are read at build time only: they would bring the schema library into every start. */
 const SCHEMAS = /^model\/(event|outcome|run-event|parts|live)\.ts$/;
-/** Those that are built in or stand for any program may be named. */
+/** The built-in agent and the agent for any program may be named. */
 const NAMES = (await allAgents()).filter(({ binaries }) => binaries.length > 0).map(({ id }) => id);
 const AGENT_NAME = new RegExp(`\\b(${NAMES.join('|')})\\b`, 'i');
 /** An example in a help text. */
@@ -87,11 +87,11 @@ function importsOf({ path, text }: (typeof files)[number]): { to: string; types:
 const found = (wrong: (file: (typeof files)[number]) => string[]) =>
   sources.flatMap((file) => wrong(file).map((what) => `${file.path}: ${what}`));
 
-test('arrows point towards model/, and siblings do not know each other', () => {
+test('arrows point towards model/, and siblings do not import each other', () => {
   const wrong = found((file) => {
     const from = folderOf(file.path);
     const allowed = ARROWS[from];
-    if (allowed === undefined) return ['is in a folder that the table does not know'];
+    if (allowed === undefined) return ['is in a folder missing from the table'];
     return importsOf(file)
       .map(({ to }) => to)
       .filter((to) => folderOf(to) !== from && !allowed.includes(folderOf(to)))
@@ -100,7 +100,7 @@ test('arrows point towards model/, and siblings do not know each other', () => {
   expect(wrong).toEqual([]);
 });
 
-test('inside of a part arrows point one way, and a command knows no other command', () => {
+test('inside a part arrows point one way, and a command imports no other command', () => {
   const wrong = found((file) => {
     const [part = '', from = '', rest] = file.path.split('/');
     if (rest === undefined || (INNER[part] === undefined && part !== 'cli')) return [];
@@ -116,7 +116,7 @@ test('inside of a part arrows point one way, and a command knows no other comman
   expect(wrong).toEqual([]);
 });
 
-test('no file imports itself by way of others, not even for types', () => {
+test('no file imports itself through other files, not even for types', () => {
   let left = new Map(sources.map((file) => [file.path, importsOf(file).map(({ to }) => to)]));
   for (let before = Infinity; left.size < before; ) {
     before = left.size;
@@ -132,7 +132,7 @@ test('no file imports itself by way of others, not even for types', () => {
   expect(knots).toEqual([]);
 });
 
-test('redaction is entered by its gate only; its limits are data', () => {
+test('redaction is imported only through its gate; its limits are data', () => {
   const wrong = found((file) =>
     folderOf(file.path) === 'redact'
       ? []
@@ -143,7 +143,7 @@ test('redaction is entered by its gate only; its limits are data', () => {
   expect(wrong).toEqual([]);
 });
 
-test('an agent knows the kit and no other agent', () => {
+test('an agent imports the kit and no other agent', () => {
   const wrong = found((file) => {
     const [folder, agent, rest] = file.path.split('/');
     if (folder !== 'agents' || rest === undefined) return [];
@@ -155,7 +155,7 @@ test('an agent knows the kit and no other agent', () => {
   expect(wrong).toEqual([]);
 });
 
-test('projections and the inner capture are pure: no files, no clock, no chance', () => {
+test('projections and the inner capture are pure: no files, no clock, no random numbers', () => {
   const wrong = found(({ path, text }) =>
     PURE.some((pure) => pure.test(path))
       ? text.split('\n').filter((line) => IMPURE.test(line))
@@ -175,7 +175,7 @@ test('schemas are imported for their types only', () => {
   expect(wrong).toEqual([]);
 });
 
-test("no agent's name stands outside agents/ but in the examples of help texts", () => {
+test("no agent's name appears outside agents/ except in help text examples", () => {
   const wrong = found(({ path, text }) =>
     folderOf(path) === 'agents'
       ? []
@@ -187,15 +187,15 @@ test("no agent's name stands outside agents/ but in the examples of help texts",
   expect(wrong).toEqual([]);
 });
 
-test('what is forbidden is not there, and no folder has a vague name', () => {
+test('no source uses a forbidden construct, and no folder has a vague name', () => {
   const wrong = found(({ path, text }) => [
     ...text.split('\n').filter((line) => FORBIDDEN.test(line)),
-    ...(VAGUE_FOLDER.test(path) ? ['lies in a folder that says nothing'] : []),
+    ...(VAGUE_FOLDER.test(path) ? ['is in a folder with a vague name'] : []),
   ]);
   expect(wrong).toEqual([]);
 });
 
-test('a command prints by its io, and JSON by the function for JSON', () => {
+test('a command prints through its io, and JSON through the JSON function', () => {
   const direct = /\b(process\.std(out|err)\.write|console\.\w+)\(/;
   const json = /\.write\([^;]*JSON\.stringify/;
   const wrong = found(({ path, text }) =>
@@ -205,11 +205,11 @@ test('a command prints by its io, and JSON by the function for JSON', () => {
           (pattern) => pattern.exec(text)?.[0] ?? [],
         ),
   );
-  // The file of --events is no output stream; it takes JSON that is made harmless.
+  // The --events file is not an output stream; it takes JSON with control characters escaped.
   expect(wrong.filter((line) => !line.startsWith('cli/run/show.ts'))).toEqual([]);
 });
 
-test('only the command line sets the exit code, and only in one place', () => {
+test('only the command line sets the exit code, in a single place', () => {
   const setting = sources.filter(({ text }) => /process\.exitCode\s*=/.test(text));
   expect(setting.map(({ path }) => path).sort()).toEqual([
     'agents/acp/program/main.ts',
@@ -218,7 +218,7 @@ test('only the command line sets the exit code, and only in one place', () => {
   ]);
 });
 
-test('no source file is over 500 lines', () => {
+test('no source file has more than 500 lines', () => {
   const wrong = found(({ path, text }) =>
     text.split('\n').length > 500 && !path.includes('generated/') ? ['is too long'] : [],
   );

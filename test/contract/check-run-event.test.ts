@@ -77,11 +77,11 @@ interface Line {
   data: Record<string, unknown>;
 }
 
-test('a stream that keeps the contract has no breach', () => {
+test('a valid stream has no violations', () => {
   expect(checkRunEvents(stream(ALL))).toEqual([]);
 });
 
-test('a stream without its end is a breach, unless tacho itself was killed', () => {
+test('a stream without its end is a violation, unless tacho itself was killed', () => {
   const torn = Buffer.concat([stream(ALL.slice(0, 3)), Buffer.from('{"schema_ver')]);
   expect(checkRunEvents(torn)).toEqual([
     'stdout does not end with a newline',
@@ -90,7 +90,7 @@ test('a stream without its end is a breach, unless tacho itself was killed', () 
   expect(checkRunEvents(torn, { cut: true })).toEqual([]);
 });
 
-test('order, pairing and the single end are held', () => {
+test('wrong order, unpaired records and a second end are violations', () => {
   const order = ['run_started', 'tool_exec_started', 'tool_call_detected', 'run_finished'];
   expect(checkRunEvents(stream([...order, 'run_finished']))).toEqual([
     'line 2: call c1: tool_exec_started before tool_call_detected',
@@ -101,7 +101,7 @@ test('order, pairing and the single end are held', () => {
   ]);
 });
 
-test('envelope, declared keys, long strings and unknown types are named with their line', () => {
+test('envelope faults, missing keys, long strings and unknown types are reported with their line', () => {
   const changed = stream(ALL, (line, n) => {
     if (n === 0) return { ...line, data: { agent: 'x'.repeat(5000) } };
     if (n === 1) return { ...line, sequence: 7, ts: '2025-01-02T03:04:05Z' };
@@ -125,7 +125,7 @@ test('envelope, declared keys, long strings and unknown types are named with the
   ]);
 });
 
-test('text that is no JSON, blank lines, control characters and bad UTF-8 are breaches', () => {
+test('invalid JSON, blank lines, control characters and bad UTF-8 are violations', () => {
   const bytes = Buffer.concat([Buffer.from('hello\n\n\u001b[1m\n'), Buffer.from([0xff, 0x0a])]);
   expect(checkRunEvents(bytes)).toEqual([
     'stdout is not valid UTF-8',

@@ -1,5 +1,5 @@
 /**
- * An independent reader of `openagent.run_event.v1`: says what is wrong with a recorded stdout.
+ * An independent reader of `openagent.run_event.v1` that reports every violation in a recorded stdout.
  * Contract: shares no table with the sources, so that a mistake there cannot hide here.
  */
 
@@ -26,7 +26,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/;
 const STRING_BYTES_MAX = 4096;
 
-/** The order in which a call's records may come (RE-11). */
+/** The allowed order of a call's records (RE-11). */
 const STAGES: Readonly<Record<string, number>> = {
   tool_call_detected: 1,
   tool_decision: 2,
@@ -55,13 +55,13 @@ interface Seen {
 }
 
 export interface CheckOptions {
-  /** `--stream` was given: `model_delta` records may come (RE-17). */
+  /** `--stream` was given: `model_delta` records are allowed (RE-17). */
   stream?: boolean;
-  /** tacho itself was killed: the end may be missing, the last line torn. */
+  /** tacho itself was killed: the end may be missing and the last line torn. */
   cut?: boolean;
 }
 
-/** Every breach of the contract in `bytes`, as sentences; none: it holds. */
+/** Every violation of the contract in `bytes`, one sentence each; empty when the stream is valid. */
 export function checkRunEvents(bytes: Uint8Array, options: CheckOptions = {}): string[] {
   const text = Buffer.from(bytes).toString('utf8');
   const bad: string[] = [];
@@ -96,7 +96,7 @@ function* checkLine(text: string, seen: Seen, options: CheckOptions): Generator<
     return;
   }
   if (line === null || typeof line !== 'object' || Array.isArray(line)) {
-    yield 'is no object';
+    yield 'is not an object';
     return;
   }
   if (Object.keys(line).join() !== ENVELOPE.join()) {
@@ -172,8 +172,8 @@ function* checkEnd(line: Line, seen: Seen): Generator<string> {
   const { exit_reason, ok, error } = line.data;
   if (ok !== (exit_reason === 'ok')) yield `ok is ${ok} with exit_reason ${exit_reason}`;
   if (line.run_id !== '') return;
-  // RE-13: without a run there is this one record and nothing else.
-  if (seen.lines !== 1 || line.step !== 0) yield 'a record without run id that is not the only one';
+  // RE-13: when no run started, this is the only record.
+  if (seen.lines !== 1 || line.step !== 0) yield 'a record without a run id is not the only one';
   if (exit_reason !== 'pre_run_error' || typeof error !== 'string') {
     yield `exit_reason ${exit_reason} without a run id`;
   }

@@ -1,4 +1,4 @@
-/** Rules for code that starts and runs fast (CONTRIBUTING.md), and the places that may break them, each with its reason. */
+/** Rules for code that starts and runs fast (CONTRIBUTING.md), and the allowed exceptions, each with its reason. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -9,26 +9,26 @@ const root = join(import.meta.dirname, '../..');
 interface Allowed {
   rule: Rule;
   path: string;
-  /** How many places of this file. */
+  /** Number of places in this file. */
   places: number;
   reason: string;
 }
 
 const QUEUE = 'a Map as a queue';
 
-/** Of queues, those that are too large are to be replaced: 500 entries are the bound from which it shows. */
+/** A queue is allowed up to 500 entries; above that, deletion becomes measurably slow. */
 const ALLOWED: readonly Allowed[] = [
   {
     rule: QUEUE,
     path: 'src/agents/opencode/texts.ts',
     places: 1,
-    reason: 'all texts go at once when they are too long together, or at 1,000 of them',
+    reason: 'all texts are dropped together, at a total length or at 1,000 texts',
   },
   {
     rule: QUEUE,
     path: 'src/capture/call-states.ts',
     places: 1,
-    reason: 'half of the Map goes at once, when it has twice what it may keep',
+    reason: 'half of the Map is dropped when it reaches twice its limit',
   },
   {
     rule: QUEUE,
@@ -37,35 +37,35 @@ const ALLOWED: readonly Allowed[] = [
     reason: 'the helper itself; RecentMap and RecentSet drop half at once',
   },
   {
-    rule: 'flag of V8 at run time',
+    rule: 'V8 flag at run time',
     path: 'src/lib/memory.ts',
     places: 4,
     reason:
-      'gc, growth of young space, age of code, calls before TurboFan: each is read anew at each use',
+      'gc, growth of young space, age of code, calls before TurboFan: V8 rereads each at every use',
   },
   {
     rule: QUEUE,
     path: 'src/live/collector/long-lines.ts',
     places: 1,
-    reason: 'goes over those that wait for a place, a connection each: at most 512',
+    reason: 'iterates over connections that wait for a place: at most 512',
   },
   {
     rule: QUEUE,
     path: 'src/projections/live/calls.ts',
     places: 1,
-    reason: 'the first open call is asked for, and not deleted',
+    reason: 'the first open call is read, not deleted',
   },
   {
     rule: QUEUE,
     path: 'src/projections/live/texts.ts',
     places: 1,
-    reason: 'texts that are spoken at once: at most 256',
+    reason: 'texts streamed at the same time: at most 256',
   },
   {
     rule: 'table at load',
     path: 'src/redact/rules.ts',
     places: 2,
-    reason: 'two bytes of the beginning of each kind of key: 22 entries in a blank table of bytes',
+    reason: 'the first two bytes of each kind of key: 22 entries in a table of bytes',
   },
 ];
 
@@ -75,7 +75,7 @@ const sources = () =>
     .sort()
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 
-test('no file breaks a rule but where that is allowed, with a reason', () => {
+test('no file breaks a rule, except where listed with a reason', () => {
   const found = breaches(sources());
   const left = found.filter(
     ({ rule, path }) => !ALLOWED.some((one) => one.rule === rule && one.path === path),
@@ -93,8 +93,8 @@ test('no file breaks a rule but where that is allowed, with a reason', () => {
 const rulesOf = (text: string, path = 'src/app/some.ts') =>
   breaches([{ path, text }]).map(({ rule }) => rule);
 
-describe('the rules find what they are for', () => {
-  test('Intl and expressions of Unicode that are made when a file is loaded', () => {
+describe('each rule finds its target', () => {
+  test('Intl objects and Unicode expressions created when a file is loaded', () => {
     for (const text of [
       'const segmenter = new Intl.Segmenter();',
       'const made: Intl.Collator = (() => { return new Intl.Collator(); })();',
@@ -108,10 +108,10 @@ describe('the rules find what they are for', () => {
       "const LETTER = new RegExp('\\\\p{L}', 'u');",
       `const LETTER = new RegExp(\`^\${x}\\\\P{L}\`, "u");`,
     ])
-      expect(rulesOf(text)).toEqual(['expression of Unicode at load']);
+      expect(rulesOf(text)).toEqual(['Unicode expression at load']);
   });
 
-  test('tables that are computed when a file is loaded', () => {
+  test('tables computed when a file is loaded', () => {
     const calls = Array.from({ length: 101 }, (_, n) => `make(${n})`).join(', ');
     for (const text of [
       `const T = [${calls}];`,
@@ -123,7 +123,7 @@ describe('the rules find what they are for', () => {
       expect(rulesOf(text)).toEqual(['table at load']);
   });
 
-  test('the first key of a Map, taken again and again', () => {
+  test('the first key of a Map, taken repeatedly', () => {
     for (const text of [
       'function f() { map.delete(map.keys().next().value); }',
       'class A { f() { return this.#map.entries().next().value; } }',
@@ -134,12 +134,12 @@ describe('the rules find what they are for', () => {
       expect(rulesOf(text)).toEqual([QUEUE]);
   });
 
-  test('flags of V8 that are set at run time', () => {
+  test('V8 flags set at run time', () => {
     const text = "function f() { setFlagsFromString('--no-opt'); }";
-    expect(rulesOf(text)).toEqual(['flag of V8 at run time']);
+    expect(rulesOf(text)).toEqual(['V8 flag at run time']);
   });
 
-  test('opening, listing and reading for each of many runs', () => {
+  test('opening, listing or reading inside a loop over runs', () => {
     for (const text of [
       'function f() { for (const run of runs) { using index = openIndex(state); } }',
       'async function f() { for await (const id of state.run_ids) await readSession(journal, id); }',
@@ -150,7 +150,7 @@ describe('the rules find what they are for', () => {
   });
 });
 
-test('the rules leave the rest alone', () => {
+test('the rules accept all other code', () => {
   for (const text of [
     'const segmenter = lazy(() => new Intl.Segmenter());',
     'function f(): Intl.Segmenter { return new Intl.Segmenter(); }',

@@ -1,4 +1,4 @@
-/** Rules that keep starts short and work linear, as far as the text of a file can show it. */
+/** Rules that keep start-up short and work linear, as far as the source text shows it. */
 import { type Code, isDeferred, lineAt, readCode } from './code-text.ts';
 
 export interface Source {
@@ -18,22 +18,22 @@ export type Rule = keyof typeof RULES;
 /** Places in a file that break a rule. */
 type Find = (code: Code, path: string) => Iterable<number>;
 
-/** Entries of one literal, each made by a call, that a file may make when it is loaded. */
+/** Largest number of entries in one literal, each made by a call, that a file may create when it is loaded. */
 const ENTRIES_MAX = 100;
 
 const RULES = {
-  /** No table of Unicode or of a language is made at load: a segmenter alone takes 9 ms. */
+  /** No Unicode or locale table is created at load: a segmenter alone takes 9 ms. */
   'Intl at load': (code) => eagerly(code, /\bIntl\b/g),
-  /** An expression with `\p{…}` or the flag `v` is compiled when it is made; `\p{RGI_Emoji}` takes 13 ms. */
-  'expression of Unicode at load': eagerPatterns,
+  /** An expression with `\p{…}` or the flag `v` is compiled when it is created; `\p{RGI_Emoji}` takes 13 ms. */
+  'Unicode expression at load': eagerPatterns,
   /** No large table is computed at load. */
   'table at load': eagerTables,
-  /** Deleting a Map's first key leaves a hole that the next look for the first key passes: quadratic in large Maps. */
+  /** Deleting a Map's first key leaves a hole that the next search for the first key skips: quadratic in large Maps. */
   'a Map as a queue': queues,
-  /** What is opened, listed or read whole for one run is opened, listed or read once for many. */
+  /** Work that opens, lists or reads a whole structure for one run is done once for many runs. */
   'work in a loop over runs': loopsOverRuns,
-  /** A flag that changes compiled code or the heap, set at run time, can end the process (lib/memory.ts, ADR 20). */
-  'flag of V8 at run time': ({ code }) => matches(code, /\bsetFlagsFromString\s*\(/g),
+  /** A flag that changes compiled code or the heap, set at run time, can crash the process (lib/memory.ts, ADR 20). */
+  'V8 flag at run time': ({ code }) => matches(code, /\bsetFlagsFromString\s*\(/g),
 } satisfies Record<string, Find>;
 
 export function breaches(sources: readonly Source[]): Breach[] {
@@ -69,7 +69,7 @@ function* eagerPatterns(code: Code): Generator<number> {
   }
 }
 
-/** A length that is given in figures. */
+/** A length given as a number. */
 const LENGTH =
   /\b(?:Array\.from\s*\(\s*\{\s*length\s*:\s*|new\s+(?:\w*Array|Map|Set)\s*\(\s*)([\d_]+)/g;
 
@@ -103,7 +103,7 @@ const FIRST_OF_MAP = /\.(?:keys|values|entries)\s*\(\s*\)\s*\.next\s*\(|\bdropOl
 const LOOP_OVER_KEYS =
   /\bfor\s*\(\s*const\s+\[?\w+[^)]*\bof\s+([\w.#]+?)(?:\.(?:keys|entries)\(\))?\s*\)/g;
 
-/** The first key asked for again and again: by itself, by a loop that ends early, or by a helper that does it. */
+/** The first key taken repeatedly: directly, by a loop that ends early, or by a helper that does it. */
 function* queues({ code, pairs }: Code): Generator<number> {
   for (const at of matches(code, FIRST_OF_MAP))
     if (!/\bfunction\s+$/.test(code.slice(0, at))) yield at;

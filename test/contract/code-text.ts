@@ -1,21 +1,21 @@
-/** Source text as rules look at it: texts and comments blank, brackets paired, and what runs when the file is loaded. */
+/** Source text as the rules read it: strings and comments blanked, brackets paired, and the code that runs at load. */
 import { stripTypeScriptTypes } from 'node:module';
 
 export interface Code {
-  /** As long as the source: without types and comments, and with blanks in texts and regular expressions. */
+  /** Same length as the source: types and comments removed, strings and regular expressions blanked. */
   code: string;
-  /** The same with texts and regular expressions as they are. */
+  /** The same with strings and regular expressions intact. */
   text: string;
-  /** Regular expressions, each with its flags. */
+  /** Regular expressions with their flags. */
   patterns: { at: number; text: string }[];
-  /** From each opening bracket to its closing one. */
+  /** Index of each opening bracket → index of its closing bracket. */
   pairs: ReadonlyMap<number, number>;
-  /** Parts that do not run when the file is loaded: functions and classes, from their first character to the last. */
+  /** Ranges that do not run when the file is loaded: functions and classes, from first to last character. */
   deferred: readonly (readonly [from: number, to: number])[];
 }
 
 const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
-/** Behind these a slash begins a regular expression. */
+/** After these a slash begins a regular expression. */
 const BEFORE_PATTERN =
   /(?:[=(,:;!&|?{}[<>+*%~^-]|\b(?:return|typeof|case|in|of|await|yield|else))\s*$/;
 
@@ -26,7 +26,7 @@ export function readCode(source: string): Code {
   return { code, text: plain, patterns, pairs, deferred: deferredIn(code, pairs) };
 }
 
-/** Where the text, comment or regular expression that begins at `at` ends; null: none does. */
+/** End of the string, comment or regular expression that begins at `at`; null when none begins there. */
 function literalEnd(text: string, at: number): number | null {
   const two = text.slice(at, at + 2);
   if (two === '//') return endAt(text, '\n', at);
@@ -66,7 +66,7 @@ function blanked(text: string) {
   let code = '';
   let plain = '';
   const patterns: Code['patterns'] = [];
-  /** Depths of braces at which a template goes on when they close. */
+  /** Brace depths at which a template continues when they close. */
   const templates: number[] = [];
   let depth = 0;
   let in_template = false;
@@ -97,7 +97,7 @@ function blanked(text: string) {
   return { code, plain, patterns };
 }
 
-/** Where a template's text ends: at its last sign, or where an expression begins. */
+/** End of a template's text: its last character, or the start of an expression. */
 function templateEnd(text: string, from: number): number {
   let at = from;
   while (at < text.length && text[at] !== '`' && !text.startsWith('${', at))
@@ -138,7 +138,7 @@ function deferredIn(code: string, pairs: ReadonlyMap<number, number>): [number, 
   return found;
 }
 
-/** Where the expression that begins at `from` ends. */
+/** End of the expression that begins at `from`. */
 function expressionEnd(code: string, from: number, pairs: ReadonlyMap<number, number>): number {
   for (let at = from; at < code.length; at++) {
     const closing = pairs.get(at);

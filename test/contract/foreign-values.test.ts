@@ -1,10 +1,10 @@
-/** Any field of a foreign record may hold a value that cannot become a text. */
+/** Any field of a foreign record may hold a value that cannot be converted to a string. */
 import { expect } from 'vitest';
 import { allAgents } from '../../src/agents/registry.ts';
 import { verifies } from '../e2e/verifies.ts';
 import { eventsOf, type Recording, recordingsOf } from '../torture/fuzz-capture.ts';
 
-/** `String` and a template throw for it: no field named toString is a function. */
+/** `String` and template literals throw for it: its field toString is not a function. */
 const NO_TEXT = { toString: 1, valueOf: 1 };
 const DEPTH_MAX = 5;
 
@@ -24,7 +24,7 @@ function replaced(value: unknown, [key, ...rest]: Path): unknown {
   return copy;
 }
 
-/** What decoders report of the recording when its line `at` is another one. */
+/** Problems that decoders report for the recording with line `at` replaced. */
 function faultsOf(recording: Recording, lines: readonly string[], at: number, line: string) {
   const text = lines.with(at, line).join('\n');
   return eventsOf(recording, [Buffer.from(`${text}\n`)]).flatMap((event) =>
@@ -35,7 +35,7 @@ function faultsOf(recording: Recording, lines: readonly string[], at: number, li
 for (const agent of await allAgents()) {
   verifies(
     ['AG-2', 'AG-13'],
-    `${agent.id}: a value that is no text, in any field of any record, is no fault of the decoder`,
+    `${agent.id}: a value that cannot become a string, in any field of any record, does not fail the decoder`,
     () => {
       const seen = new Set<string>();
       const faults: string[] = [];

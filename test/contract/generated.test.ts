@@ -1,9 +1,9 @@
-/** What is generated and committed is what its sources say now. */
+/** Generated files that are committed match their sources. */
 import { expect, test } from 'vitest';
 import { committed, generated } from '../../scripts/generate.ts';
 
 for (const [path, text] of await generated()) {
-  test(`${path} is what npm run generate makes`, () => {
+  test(`${path} matches the output of npm run generate`, () => {
     expect(committed(path)).toBe(text);
   });
 }

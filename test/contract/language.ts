@@ -12,7 +12,7 @@ const COUNTED =
 
 /** Words after which "a" is an article. */
 const NOT_COUNTED =
-  'a|and|after|as|at|before|behind|beside|between|but|by|for|from|if|in|inside|into|is|of|on|one|or|over|per|than|that|to|under|until|when|where|whether|which|while|with|within|without|\\w+(?:s|ed|ing)';
+  'a|about|and|after|as|at|be|before|behind|beside|between|but|by|for|from|if|in|inside|into|is|like|not|of|on|one|or|over|per|than|that|to|under|until|when|where|whether|which|while|with|within|without|\\w+(?:s|ed|ing)';
 
 const WORDINGS: readonly Wording[] = [
   { pattern: /\b(?:tells?|telling|told)\b/i, instead: 'report, say, show, print' },
@@ -24,13 +24,29 @@ const WORDINGS: readonly Wording[] = [
   { pattern: /\bwho(?:se|ever)\b/i, instead: 'name the subject' },
   { pattern: /\bis said\b/i, instead: 'is reported' },
   {
-    pattern: /\b(?:for want of|of before|dearer|anew|wondered about)\b/i,
+    pattern: /\b(?:for want of|of before(?!\.)|dear|dearer|anew|wondered about)\b/i,
     instead: 'use the usual word',
   },
   { pattern: /\bholds? to\b/i, instead: 'match, follow' },
   { pattern: /\blets? go\b/i, instead: 'remove' },
   { pattern: /\blies?\b/i, instead: 'is, is stored' },
   { pattern: /\bshall\b/i, instead: 'must, will' },
+  { pattern: /\b(?:go(?:es|ing|ne)?|went) away\b/i, instead: 'disconnect, exit, disappear' },
+  { pattern: /\b(?:is|are|was|were) not there\b/i, instead: 'is missing, does not exist' },
+  {
+    pattern: /\b(?:that|which) (?:is|are|was|were) (?:none\b|no (?!longer|more|other)\w)/i,
+    instead: 'that is not a …, invalid',
+  },
+  { pattern: /\b(?:in|takes?|took|taken) the place of\b/i, instead: 'in place of, replace' },
+  { pattern: /\bput aside\b/i, instead: 'set aside' },
+  { pattern: /\b(?:comes?|came) again\b/i, instead: 'return, repeat' },
+  { pattern: /\bnow and then\b|\bby and by\b/i, instead: 'sometimes, gradually' },
+  { pattern: /\bfor ever\b/i, instead: 'forever' },
+  { pattern: /\bin vain\b/i, instead: 'timed out, failed' },
+  { pattern: /\bby way of\b/i, instead: 'through, by' },
+  { pattern: /\bheld against\b/i, instead: 'compared with' },
+  { pattern: /\b(?:is|are) survived\b/i, instead: 'is tolerated, does not stop the run' },
+  { pattern: /\bof the future\b/i, instead: 'future' },
   {
     pattern: /(?:^|[/*#>|-]|[.:;(]|['"`])\s*What (?!.*\?)/,
     instead: 'begin with the subject: "What is left …" is "The rest …"',

@@ -1,4 +1,4 @@
-/** Links and pictures in the pages lead somewhere. */
+/** Links and pictures in the pages point to existing files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ function pagesIn(folder: string, recursive: boolean): string[] {
     .map((name) => join(folder, name));
 }
 
-test('every link between pages leads to a file', () => {
+test('every link between pages points to an existing file', () => {
   const pages = [...pagesIn('.', false), ...pagesIn('docs', true), ...pagesIn('src', true)];
   const broken = pages.flatMap((page) =>
     [...readFileSync(join(root, page), 'utf8').matchAll(LINK)]

@@ -1,4 +1,4 @@
-/** Every recording of every agent as a session of the live protocol: valid, in order, paired, and nothing of a call lost. */
+/** Every recording of every agent as a live protocol session: valid, in order, paired, and with every call complete. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -43,16 +43,16 @@ function lostOf(events: readonly Event[], messages: readonly LiveMessage[]): str
   }
   for (const { data } of kindsOf(events, 'call_finished')) {
     const response = responses.get(data.call_id);
-    const told = response && ((response.data as Data).result ?? (response.data as Data).error);
+    const outcome = response && ((response.data as Data).result ?? (response.data as Data).error);
     if (response === undefined) lost.push(`response of ${data.call_id}`);
     else if (outputOf(response, messages) !== data.output) lost.push(`output of ${data.call_id}`);
-    else if (told.exit_code !== data.exit_code || told.status !== data.status)
+    else if (outcome.exit_code !== data.exit_code || outcome.status !== data.status)
       lost.push(`end of ${data.call_id}`);
   }
   return lost;
 }
 
-/** The texts in the order of their ends; a text of nothing needs no block. */
+/** Texts in the order in which they end; an empty text needs no block. */
 function textsIn(events: readonly Event[]): string[] {
   return [...kindsOf(events, 'message_finished'), ...kindsOf(events, 'thinking_finished')]
     .map(({ data }) => data.text)
@@ -60,7 +60,7 @@ function textsIn(events: readonly Event[]): string[] {
     .sort();
 }
 
-/** Criterion 3.4, by the times that the messages tell. */
+/** Criterion 3.4, measured by the message timestamps. */
 function silences(messages: readonly LiveMessage[]): string[] {
   const heard = new Map<string, { since: number; limit: number }>();
   const wrong: string[] = [];
@@ -95,22 +95,22 @@ async function eachRecording(
 }
 
 for (const agent of await allAgents()) {
-  verifies(['LP-3', 'LP-4'], `${agent.id}: every recording is a session in good order`, () =>
+  verifies(['LP-3', 'LP-4'], `${agent.id}: every recording makes a valid session`, () =>
     eachRecording(agent, (_, messages) => faultsOf(messages, session_id)),
   );
-  verifies('LP-2', `${agent.id}: inputs, outputs and texts are what the agent's were`, () =>
+  verifies('LP-2', `${agent.id}: inputs, outputs and texts are those of the agent`, () =>
     eachRecording(agent, (events, messages) => {
-      const told = textsOf(messages).map(({ text }) => text);
-      const missing = textsIn(events).filter((text) => !told.includes(text));
+      const sent = textsOf(messages).map(({ text }) => text);
+      const missing = textsIn(events).filter((text) => !sent.includes(text));
       return [...lostOf(events, messages), ...missing.map((text) => `text ${text.slice(0, 60)}`)];
     }),
   );
-  verifies('LP-6', `${agent.id}: no long call of a recording is silent`, () =>
+  verifies('LP-6', `${agent.id}: every long call in a recording reports its status`, () =>
     eachRecording(agent, (_, messages) => silences(messages)),
   );
 }
 
-test('the recordings hold a call that ran long, so that the statuses are seen at all', async () => {
+test('the recordings include a long call, so statuses are covered', async () => {
   let made = 0;
   for (const agent of await allAgents()) {
     for (const recording of recordingsIn(join(root, 'src/agents', agent.id, 'testdata'))) {

@@ -1,4 +1,4 @@
-/** What an installation of the checkout brings: only what the lockfile has a hash of. */
+/** Installing the checkout brings only packages with a hash in the lockfile. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,15 +17,15 @@ const entries = Object.entries(JSON.parse(text).packages as Record<string, Entry
   ([path]) => path.includes('node_modules/'),
 );
 
-test('every package has a hash, and no place to download it from is written down', () => {
+test('every package has a hash, and none has a download address', () => {
   const packages = entries.filter(([, { link }]) => link !== true);
   expect(packages.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([]);
   expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
 });
 
-test('no package brings a program by a script: Node itself is a package with a hash', () => {
+test('no package installs a program by a script: Node itself is a package with a hash', () => {
   const scripted = entries.filter(([, { hasInstallScript }]) => hasInstallScript === true);
-  // esbuild's script only replaces a wrapper by the program of its platform package; fsevents is for macOS.
+  // esbuild's script only replaces a wrapper with the program from its platform package; fsevents is for macOS.
   const known = ['node_modules/esbuild', 'node_modules/fsevents'];
   expect(scripted.map(([path]) => path).filter((path) => !known.includes(path))).toEqual([]);
   const { optionalDependencies } = JSON.parse(

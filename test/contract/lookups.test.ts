@@ -1,4 +1,4 @@
-/** Plain objects are no lookup tables for words from outside (CONTRIBUTING.md). */
+/** Plain objects are not lookup tables for foreign words (CONTRIBUTING.md). */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,14 +13,14 @@ function sources(): Source[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
-test('no table is looked into with a word that it might inherit: use own() of lib/own.ts, or a Map', () => {
+test('no table is indexed by a word that it might inherit: use own() of lib/own.ts, or a Map', () => {
   expect(unguardedLookups(sources())).toEqual([]);
 });
 
 const found = (...texts: string[]) =>
   unguardedLookups(texts.map((text, n) => ({ path: `${n}.ts`, text }))).length;
 
-test('the rule finds what it is for', () => {
+test('the rule finds such lookups', () => {
   const tables = [
     'const TABLE: Record<string, number> = { a: 1 };',
     'const TABLE: Readonly<Record<string, number>> = { a: 1 };',
@@ -43,7 +43,7 @@ test('the rule finds what it is for', () => {
   expect(found('const T = { a: 1 };\nconst x = T[word as keyof typeof T];')).toBe(1);
 });
 
-test('the rule leaves the rest alone', () => {
+test('the rule accepts all other code', () => {
   const table = 'const TABLE: Record<string, number> = { a: 1 };\n';
   expect(found(`${table}const x = own(TABLE, word);`)).toBe(0);
   expect(found(`${table}const x = Object.hasOwn(TABLE, word) ? TABLE[word] : 0;`)).toBe(0);

@@ -1,6 +1,6 @@
-/** Finds lookups in plain-object tables that words of `Object.prototype` would reach. */
+/** Finds lookups in plain-object tables that property names of `Object.prototype` would match. */
 
-/** A constant or field whose type is a table over any word, or one that lacks some words. */
+/** A constant or field with a table type that accepts any word, or lacks some words. */
 const DECLARED =
   /(?:\b(?:const|let|readonly|static)\s+)(#?[A-Za-z_]\w*)\s*:\s*(?:Readonly<|Partial<)*(?:Record<\s*string\b|\{\s*readonly \[\w+: string\]|\{\s*\[\w+: string\])|\b(?:const|let)\s+([A-Za-z_]\w*)\s*:\s*(?:Readonly<)*Partial<(?:Readonly<)*Record</g;
 const EXPORTED = /\bexport\s+(?:const|let)\s+([A-Za-z_]\w*)/g;
@@ -16,7 +16,7 @@ const withoutComments = (text: string) =>
     .replace(/\/\*[\s\S]*?\*\//g, (found) => found.replace(/[^\n]/g, ' '))
     .replace(/(^|\s)\/\/[^\n]*/g, (found) => found.replace(/[^\n]/g, ' '));
 
-/** A name for the type of such a table. */
+/** A name for such a table type. */
 const ALIAS = /\btype\s+(\w+)\s*=\s*(?=(?:Readonly<|Partial<)*Record<\s*string\b)/g;
 
 function declaredIn(text: string): string[] {
@@ -48,10 +48,10 @@ export function unguardedLookups(sources: readonly Source[]): string[] {
   });
 }
 
-/** A word that is asked for with `in`: what a table inherits is in it too. */
+/** A word tested with `in`: this also finds inherited properties. */
 const IN = /(?<!\bfor \([^)]*)\bin\s+(?:this\.)?(#?[A-Za-z_]\w*)/g;
 
-/** Each index with a name, member, call or text with holes in it; numbers and plain texts are no foreign words. */
+/** Each index by a name, member, call or template; numbers and plain strings are not foreign words. */
 const INDEX =
   /(#?[A-Za-z_$]\w*)(?:\s+as\s+\w+\))?!?\??\.?\[([^\][\n]*(?:\[[^\]\n]*\])?[^\][\n]*)\]/g;
 

@@ -1,6 +1,6 @@
 /**
- * The same task gives the same canonical calls and the same verdict, whichever agent did it and whichever channel tells it.
- * What differs is listed, with the reason: the agent's own way, or another script of the model in its recording.
+ * The same task gives the same canonical calls and the same verdict for every agent and every channel.
+ * Differences are listed with a reason: the agent's own way of working, or a different model script in its recording.
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,15 +11,15 @@ import { outcomeOf, type Recording, recordingsIn, wholeRun } from '../test-agent
 
 const root = join(import.meta.dirname, '../..');
 
-interface Told {
-  /** Tool, status, and a command's code where it failed. */
+interface Expected {
+  /** Tool, status, and the exit code of a failed command. */
   calls: readonly string[];
   skills: readonly string[];
-  /** Who must have a recording of it: those that know this. Null: nobody; it is compared where there is one. */
+  /** Agents with this capability must have a recording. Null: none must; existing ones are compared. */
   needs: keyof Capabilities | null;
 }
 
-const TASKS: Readonly<Record<string, Told>> = {
+const TASKS: Readonly<Record<string, Expected>> = {
   text: { calls: [], skills: [], needs: 'text' },
   read: { calls: ['Read ok'], skills: [], needs: 'call_requests' },
   'bash-fail': { calls: ['Bash error 3', 'Bash ok'], skills: [], needs: 'call_requests' },
@@ -33,16 +33,16 @@ const TASKS: Readonly<Record<string, Told>> = {
   mcp: { calls: ['mcp__toy__add ok', 'mcp__toy__add error'], skills: [], needs: null },
   denied: { calls: ['Bash denied', 'Write denied', 'Read ok'], skills: [], needs: 'denials' },
 };
-/** How many agents have a recording of the tasks that nobody must have. */
+/** Minimum number of agents with a recording of each optional task. */
 const COMPARED_MIN: Readonly<Record<string, number>> = { parallel: 4, mcp: 7 };
 
 interface Difference {
   task: string;
   agents: readonly string[];
-  /** Absent: on both. */
+  /** Absent: both. */
   channel?: Recording['channel'];
   calls: readonly string[];
-  /** The agent's way of working, what its channel tells, or what the model was scripted to do. */
+  /** The agent's way of working, the content of its channel, or the model's script. */
   of: 'agent' | 'channel' | 'script';
   why: string;
 }
@@ -61,14 +61,14 @@ const DIFFERENCES: readonly Difference[] = [
     channel: 'stdout',
     calls: ['Bash ok', 'Bash ok'],
     of: 'channel',
-    why: 'the stream calls a command that failed a success and tells no code; the session file does',
+    why: 'the stream reports a failed command as a success without an exit code; the session file reports it correctly',
   },
   {
     task: 'bash-fail',
     agents: ['pi'],
     calls: ['Bash error 3', 'Bash timeout', 'Bash ok'],
     of: 'script',
-    why: 'a command over its time limit comes between',
+    why: 'a command that times out runs in between',
   },
   {
     task: 'write-edit',
@@ -89,7 +89,7 @@ const DIFFERENCES: readonly Difference[] = [
     agents: ['qwen'],
     calls: ['Write ok', 'Read ok', 'Edit ok'],
     of: 'script',
-    why: 'the file to edit is read first, and every edit fits',
+    why: 'the file to edit is read first, and every edit applies',
   },
   {
     task: 'parallel',
@@ -97,7 +97,7 @@ const DIFFERENCES: readonly Difference[] = [
     channel: 'stdout',
     calls: ['Bash ok', 'Read ok', 'Bash ok'],
     of: 'channel',
-    why: 'the stream tells the slow command last; the script has no missing file',
+    why: 'the stream reports the slow command last; the script has no missing file',
   },
   {
     task: 'parallel',
@@ -126,7 +126,7 @@ const DIFFERENCES: readonly Difference[] = [
     agents: ['codex', 'pi'],
     calls: ['Read ok'],
     of: 'agent',
-    why: 'it has no skill tool: a skill is used by reading its file',
+    why: 'it has no skill tool: it uses a skill by reading its file',
   },
   {
     task: 'mcp',
@@ -134,14 +134,14 @@ const DIFFERENCES: readonly Difference[] = [
     channel: 'session',
     calls: ['tool_search ok', 'mcp__toy__add ok', 'mcp__toy__add error'],
     of: 'agent',
-    why: 'tools of MCP servers are searched for first, which only the session file tells',
+    why: 'MCP tools are searched for first, which only the session file shows',
   },
   {
     task: 'mcp',
     agents: ['qwen'],
     calls: ['tool_search ok', 'mcp__toy__add ok', 'mcp__toy__add error'],
     of: 'agent',
-    why: 'tools of MCP servers are searched for first',
+    why: 'MCP tools are searched for first',
   },
   {
     task: 'denied',
@@ -156,7 +156,7 @@ const DIFFERENCES: readonly Difference[] = [
     channel: 'stdout',
     calls: [],
     of: 'channel',
-    why: 'the stream tells nothing of a command that was refused',
+    why: 'the stream does not report a refused command',
   },
   {
     task: 'denied',
@@ -171,7 +171,7 @@ const DIFFERENCES: readonly Difference[] = [
     agents: ['gemini'],
     calls: ['Bash error', 'Write error', 'Read ok'],
     of: 'agent',
-    why: 'tools that need an approval are not there at all without one: to ask for them is an error',
+    why: 'without approval the tools that need it are missing, and calling one is an error',
   },
   {
     task: 'denied',
@@ -182,11 +182,11 @@ const DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-/** The toys of the recordings have different names. */
+/** Tool and skill names differ between recordings. */
 const TOY_SKILLS: readonly string[] = ['greeting-style', 'toy-greeter', 'toy-skill'];
 const TOY_TOOL = /^mcp__toy(box)?__(toy_add|add_numbers)$/;
 
-/** The task's recordings: of the session file alone under another name; of an earlier version only where there is no newer. */
+/** The task's recordings. Recordings of a session file alone have another name; an earlier version counts only without a newer one. */
 function recordingsOf(task: string, agent: Agent): Recording[] {
   const all = recordingsIn(join(root, 'src/agents', agent.id, 'testdata'));
   const named = (names: readonly string[]) =>
@@ -205,7 +205,7 @@ const differenceOf = (task: string, agent: string, channel: Recording['channel']
       (one.channel === undefined || one.channel === channel),
   );
 
-// Agents that are built in, or stand for any program, have no recordings of these tasks.
+// The built-in agent and the agent for any program have no recordings of these tasks.
 const agents = (await allAgents()).filter(({ binaries }) => binaries.length > 0);
 
 for (const agent of agents) {
@@ -218,18 +218,18 @@ for (const agent of agents) {
     for (const channel of channels) {
       verifies(
         ['AG-3', 'AG-4', 'AG-6', 'AG-8', 'AG-9', 'AG-11'],
-        `${task}: ${agent.id} gives the calls and the verdict that every agent gives (${channel})`,
+        `${task}: ${agent.id} gives the same calls and verdict as every agent (${channel})`,
         async () => {
           const same = recordings.filter((one) => one.channel === channel);
           expect(same.length).toBeGreaterThan(0);
           const { calls } = differenceOf(task, agent.id, channel) ?? usual;
           for (const recording of same) {
             const { tool_calls, ...outcome } = outcomeOf(await wholeRun(agent, recording));
-            const told = tool_calls.map(({ name, status, exit_code }) =>
+            const reported = tool_calls.map(({ name, status, exit_code }) =>
               [name.replace(TOY_TOOL, 'mcp__toy__add'), status, exit_code || []].flat().join(' '),
             );
             expect({
-              calls: told,
+              calls: reported,
               skills: outcome.skills_used.map((name) => (TOY_SKILLS.includes(name) ? 'toy' : name)),
               success: outcome.success,
               exit_reason: outcome.exit_reason,
@@ -241,7 +241,7 @@ for (const agent of agents) {
   }
 }
 
-test('every difference is one, and tasks that nobody must have are recorded with some', () => {
+test('every listed difference differs, and enough agents have a recording of each optional task', () => {
   for (const { task, agents: named, calls, why } of DIFFERENCES) {
     expect(calls, `${task}: ${why}`).not.toEqual(TASKS[task]?.calls);
     for (const id of named) expect(agents.map((agent) => agent.id)).toContain(id);

@@ -1,4 +1,4 @@
-/** The package, its workflows and templates name files, scripts, flags and versions that exist. */
+/** The package, its workflows and templates name existing files, scripts, flags and versions. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -36,7 +36,7 @@ function stepsOf(path: string): Step[] {
 const steps = yamls.flatMap((path) => stepsOf(path).map((step) => ({ path, ...step })));
 
 describe('the package', () => {
-  test('has the fields of a published package, and one address of the project', () => {
+  test('has the fields of a published package, and a single project address', () => {
     expect(manifest).toMatchObject({
       repository: { type: 'git', url: `git+${HOME}.git` },
       bugs: { url: `${HOME}/issues` },
@@ -70,13 +70,13 @@ describe('the package', () => {
     expect(outside).toEqual([]);
   });
 
-  test('the index of the documentation lists every page of the guide and the reference', () => {
+  test('the documentation index lists every page of the guide and the reference', () => {
     const index = read('docs/index.md');
     const pages = files.filter((path) => /^docs\/(?:guide|reference)\/.*\.md$/.test(path));
     expect(pages.filter((path) => !index.includes(`(${path.slice('docs/'.length)})`))).toEqual([]);
   });
 
-  test('the README fits: at most 120 lines of at most 120 columns', () => {
+  test('the README has at most 120 lines of at most 120 columns', () => {
     const lines = read('README.md').split('\n');
     expect(lines.length).toBeLessThanOrEqual(121);
     expect(lines.filter((line) => [...line].length > 120)).toEqual([]);
@@ -89,13 +89,13 @@ describe('workflows, actions and templates', () => {
     for (const path of yamls) expect(parse(read(path)), path).toBeTypeOf('object');
   });
 
-  test('use actions by their major version, each in one version', () => {
+  test('use actions by their major version, one version per action', () => {
     const used = new Set(steps.flatMap(({ uses = [] }) => uses));
     for (const action of used) expect(action).toMatch(/^[\w-]+\/[\w-]+@v\d+$/);
     expect(new Set([...used].map((action) => action.split('@')[0])).size).toBe(used.size);
   });
 
-  test('run files, npm scripts and options that exist', () => {
+  test('run existing files, npm scripts and options', () => {
     const reference = read('docs/reference/cli.md');
     for (const { path, run = '' } of steps) {
       for (const [, file = ''] of run.matchAll(/(?:^|node )((?:\.ci|scripts)\/[\w./-]+)/gm))
@@ -109,7 +109,7 @@ describe('workflows, actions and templates', () => {
     expect(steps.some(({ run }) => run === '.ci/run')).toBe(true);
   });
 
-  test('an input of a person is never part of a shell script', () => {
+  test("a person's input is never part of a shell script", () => {
     for (const { path, run = '' } of steps) expect(run, path).not.toContain('${{ inputs');
   });
 
@@ -127,12 +127,12 @@ describe('workflows, actions and templates', () => {
 });
 
 describe('the Dockerfile', () => {
-  // No container engine builds it in the tests.
+  // The tests have no container engine to build it.
   const lines = read('Dockerfile')
     .replaceAll('\\\n', ' ')
     .split('\n')
     .filter((line) => /^[A-Z]+ /.test(line));
-  test('uses the Node of the package, takes only the tarball, and does not run as root', () => {
+  test('uses the Node version of the package, takes only the tarball, and does not run as root', () => {
     const [needed] = /\d+/.exec(manifest.engines.node) ?? [];
     expect(lines[0]).toBe(`FROM node:${needed}-slim`);
     expect(lines.filter((line) => line.startsWith('COPY '))).toEqual([
@@ -148,14 +148,14 @@ describe('the Dockerfile', () => {
 describe('release notes', () => {
   const text =
     '# Changelog\n\n## [Unreleased]\n\n## [1.1.0] - 2026-01-02\n\n- one\n\n## [1.0.0]\n\n- two\n';
-  test('are the section of the version, which must have a date and a text', () => {
+  test('are the section for the version, which must have a date and a text', () => {
     expect(releaseNotes(text, '1.1.0')).toBe('- one\n');
     expect(() => releaseNotes(text, '1.0.0')).toThrow(/no date/);
     expect(() => releaseNotes(text, '9.9.9')).toThrow(/no section/);
     expect(() => releaseNotes(text.replace('- one\n', ''), '1.1.0')).toThrow(/empty/);
   });
 
-  test('exist for the version of the package', () => {
+  test('exist for the current package version', () => {
     expect(releaseNotes(read('CHANGELOG.md'), manifest.version)).toMatch(/^\S/);
   });
 });

@@ -1,4 +1,4 @@
-/** Failures of model providers are one vocabulary, whichever agent reports them: over all recordings of all agents. */
+/** Provider failures use the same words for every agent: checked over all recordings. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allAgents } from '../../src/agents/registry.ts';
@@ -9,7 +9,7 @@ interface Failure {
   where: string;
   kind: string | null;
   status: number | null;
-  /** Undefined: a retry does not say. */
+  /** Undefined for a retry, which does not say. */
   retryable?: boolean | null;
 }
 
@@ -27,12 +27,12 @@ for (const agent of await allAgents()) {
 
 const KINDS: readonly (string | null)[] = PROVIDER_FAILURE_KINDS;
 
-test('every failure and every retry of every recording is of a known kind', () => {
+test('every failure and every retry in every recording has a known kind', () => {
   expect(failures.filter(({ kind }) => !KINDS.includes(kind))).toEqual([]);
   expect(new Set(failures.map(({ where }) => where.split(' ')[0])).size).toBeGreaterThan(5);
 });
 
-test('the same HTTP status is of the same kind, and as retryable, for all agents', () => {
+test('the same HTTP status gives the same kind and retryability for all agents', () => {
   const by_status = Map.groupBy(failures, ({ status }) => status);
   by_status.delete(null);
   for (const [status, same] of by_status) {

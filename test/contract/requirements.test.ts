@@ -1,4 +1,4 @@
-/** The gate: every requirement that holds now has a test that cites it, and no test cites one that does not exist. */
+/** Every current requirement has a test that cites it, and no test cites an unknown requirement. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -42,7 +42,7 @@ test('every requirement that is not deferred has a test that cites it', () => {
   expect(missing.map(({ id, text }) => `${id}: ${text}`)).toEqual([]);
 });
 
-test('no test cites a requirement that does not exist', () => {
+test('no test cites an unknown requirement', () => {
   const known = new Set(REQUIREMENTS.map(({ id }) => id));
   const unknown = sources.flatMap((source) =>
     citedIds(source)
@@ -52,11 +52,11 @@ test('no test cites a requirement that does not exist', () => {
   expect(unknown).toEqual([]);
 });
 
-test('ids are cited literally, so that they can be found', () => {
+test('ids are cited literally, so a search finds them', () => {
   expect(sources.filter(({ text }) => CALL.test(text)).map(({ path }) => path)).toEqual([]);
 });
 
-test('ids are unique and counted without a gap', () => {
+test('ids are unique and numbered without gaps', () => {
   const numbers = new Map<string, number[]>();
   for (const { id } of REQUIREMENTS) {
     const [prefix = '', number = ''] = id.split('-');

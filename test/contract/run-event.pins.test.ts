@@ -1,4 +1,4 @@
-/** The locked contract, written out: a change here is a change of `openagent.run_event.v1`, which only ever gains data keys. */
+/** The locked contract in full: a change here changes `openagent.run_event.v1`, which may only gain data keys. */
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { RunEventData, RunEventSchema } from '../../src/model/run-event.ts';
@@ -69,7 +69,7 @@ const KEYS = {
 };
 
 describe('openagent.run_event.v1', () => {
-  verifies('RE-9', 'every type declares exactly its keys, and all of them are required', () => {
+  verifies('RE-9', 'every type declares exactly its keys, all of them required', () => {
     const declared = Object.entries(RunEventData).map(([type, schema]) => [
       type,
       Object.keys(schema.properties),
@@ -80,7 +80,7 @@ describe('openagent.run_event.v1', () => {
 
   verifies(
     ['RE-8', 'RE-9'],
-    'every type is projected with its seven envelope keys and its data keys',
+    'every projected type has its seven envelope keys and its data keys',
     () => {
       const make = createMaker();
       const { project } = createRunEventProjection({ stream: true });
@@ -97,7 +97,7 @@ describe('openagent.run_event.v1', () => {
     },
   );
 
-  test('the envelope takes no other key', () => {
+  test('the envelope accepts no other key', () => {
     const members = (RunEventSchema as unknown as { anyOf: Record<string, unknown>[] }).anyOf;
     expect(members.map((member) => [member.required, member.additionalProperties])).toEqual(
       members.map(() => [ENVELOPE, false]),
@@ -105,7 +105,7 @@ describe('openagent.run_event.v1', () => {
     expect(members.length).toBe(12);
   });
 
-  test('usage and completeness have their members', () => {
+  test('usage and completeness have the members of the contract', () => {
     const { usage, completeness } = RunEventData.run_finished.properties;
     expect(Object.keys(usage.anyOf[0].properties)).toEqual([
       'input',
@@ -117,7 +117,7 @@ describe('openagent.run_event.v1', () => {
     expect(Object.keys(completeness.properties)).toEqual(['grade', 'gaps']);
   });
 
-  test('the words are the contract’s words', () => {
+  test('enumerations have the words of the contract', () => {
     expect({
       RUN_EVENT_SCHEMA,
       CONTENT_PREVIEW_MAX_BYTES,

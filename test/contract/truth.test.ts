@@ -1,4 +1,4 @@
-/** How recordings are compared with their truth: what is not decided is not held against an adapter, everything else is. */
+/** How recordings are compared with their truth: undecided facts match anything, all others must be right. */
 import { expect, test } from 'vitest';
 import type { RunOutcome } from '../../src/model/outcome.ts';
 import { saidByBoth } from '../test-agent.ts';
@@ -47,7 +47,7 @@ function outcomeWith(artifacts: RunOutcome['artifacts']): RunOutcome {
 
 const created = { path: '/home/user/project/b.txt', operation: 'created' } as const;
 
-test('an operation or an input that is not decided fits any, but its path must be there', () => {
+test('an undecided operation or input matches any value, but its path must exist', () => {
   const modified = { path: 'a.txt', operation: 'modified' } as const;
   expect(wrongFacts(TRUTH, outcomeWith([modified, created]))).toEqual([]);
   const wrong = [
@@ -60,7 +60,7 @@ test('an operation or an input that is not decided fits any, but its path must b
     expect(wrongFacts(TRUTH, outcomeWith(artifacts)).map(({ fact }) => fact)).toEqual(['files']);
 });
 
-test('an input that is decided must be right, wherever the work folder is', () => {
+test('a decided input must be right, wherever the work folder is', () => {
   const truth = (file_path: string) => ({
     ...TRUTH,
     files: null,
@@ -72,7 +72,7 @@ test('an input that is decided must be right, wherever the work folder is', () =
   ]);
 });
 
-test('of two channels only what both say is compared', () => {
+test('two channels are compared only on facts that both report', () => {
   const [a, b] = saidByBoth(
     { calls: [{ id: '1', exit_code: null, path: '/home/user/project/x' }], only: 1, text: 'a' },
     { calls: [{ id: '1', exit_code: 3, path: 'x', more: true }], text: 'b' },

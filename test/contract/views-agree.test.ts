@@ -1,4 +1,4 @@
-/** After every event of a run all views state the same figures: they read one fold, and show what it says. */
+/** After every event of a run all views show the same figures, because they read the same fold. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -17,20 +17,20 @@ import { tokensUsed } from '../../src/model/run-fold.ts';
 import { HumanProjection } from '../../src/projections/human.ts';
 import { LiveProjector } from '../../src/projections/live/live.ts';
 import { createOutcomeFold } from '../../src/projections/outcome.ts';
+import { takeEvent } from '../../src/tui/fold.ts';
 import { layout } from '../../src/tui/layout.ts';
-import { takeEvent } from '../../src/tui/state.ts';
 import { createMaker } from '../build-events.ts';
 import type { Data } from '../live-stream.ts';
 import { recordingsIn, wholeRun } from '../test-agent.ts';
 import { frameOf, PLAIN } from '../tui-frame.ts';
 
-/** Absent: the view does not state it at this point. */
+/** Absent: the view does not show it at this point. */
 interface Stated {
   steps?: string;
   tokens?: string;
   cost?: string;
   calls?: number;
-  /** Calls that failed, and those that were denied. */
+  /** Failed and denied calls. */
   bad_calls?: string;
   open_calls?: number;
   final_output?: string;
@@ -52,7 +52,7 @@ const tokensText = (usage: Usage | null) => {
 };
 const costOf = (cost: number | null) => (cost === null ? 'cost unknown' : costText(cost));
 
-/** What the end record would say now. */
+/** The end record, as it would be now. */
 function runStateView(): View & { state: RunState } {
   const state = new RunState();
   return {
@@ -104,7 +104,7 @@ function outcomeView(): View {
   };
 }
 
-/** By what is on the screen. */
+/** Read from the screen. */
 function tuiView(): View {
   const frame = frameOf([], { cols: 300, rows: 3 });
   const { state } = frame;
@@ -129,7 +129,7 @@ function tuiView(): View {
   };
 }
 
-/** By what is printed; the figures are in the summary. */
+/** Read from the printed text; the figures are in the summary. */
 function humanView(): View {
   const options = { colour, unicode: true, width: 1000, cwd: null };
   const streaming = new HumanProjection({ ...options, stream: true });
@@ -171,7 +171,7 @@ function humanView(): View {
 const isOfRoot = ({ data }: Event) =>
   (data as { parent_call_id?: unknown }).parent_call_id === null;
 
-/** By the messages that were sent. */
+/** Read from the sent messages. */
 function liveView(): View {
   const options = { session_id: 'r_1', call_timeout_ms: null, trace: null, abandoned_ms: null };
   const projector = new LiveProjector(options);
@@ -214,11 +214,11 @@ function liveView(): View {
   };
 }
 
-/** The longest character that human text holds back while it may grow. */
+/** The longest character that the text view holds back while it may grow. */
 const HELD_MAX = 64;
 const squeezed = (text: string) => text.replace(/\s+/g, '');
 
-/** Feeds all views, and lists where they differ. */
+/** Feeds all views, and lists their differences. */
 class Comparison {
   readonly differences: string[] = [];
   readonly run = runStateView();
@@ -233,7 +233,7 @@ class Comparison {
     const expected = this.run.stated();
     for (const [name, view] of Object.entries(views)) {
       view.push(event);
-      // The run's own state has no such figure: the outcome decides.
+      // The run state has no such figure: the outcome decides.
       if (name === 'outcome') expected.bad_calls = view.stated().bad_calls as string;
       for (const [figure, value] of Object.entries(view.stated())) {
         const wanted = expected[figure as keyof Stated];
@@ -299,7 +299,7 @@ const usage: fc.Arbitrary<Partial<DataOf<'usage_reported'>>> = fc.record({
 
 type Made = { [K in Event['kind']]: [K, Partial<DataOf<K>>] }[Event['kind']];
 
-/** A message in pieces, then whole, with a part that the pieces lack. */
+/** A message in pieces, then complete, with a part that was not streamed. */
 const spoken = fc.record({ pieces: fc.array(words), rest: words, message_id }).map((said) => {
   const { pieces, rest, message_id } = said;
   const deltas = pieces.map((text): Made => ['message_delta', { text, message_id }]);
@@ -307,7 +307,7 @@ const spoken = fc.record({ pieces: fc.array(words), rest: words, message_id }).m
   return [...deltas, whole];
 });
 
-/** Anything else that a run can do next. */
+/** Any other event that can follow. */
 const next = fc.oneof(
   usage.map((data): Made => ['usage_reported', data]),
   fc
@@ -334,7 +334,7 @@ const next = fc.oneof(
   ),
 );
 
-/** Events in the form that capture gives them: numbered steps, unique ids of calls, ends of open calls only. */
+/** Events as capture writes them: numbered steps, unique call ids, ends of open calls only. */
 function eventsOf(made: readonly Made[], make = createMaker()): Event[] {
   const open: string[] = [];
   let steps = 0;
@@ -355,7 +355,7 @@ function eventsOf(made: readonly Made[], make = createMaker()): Event[] {
   });
 }
 
-test('all views agree after every event of any run', () => {
+test('all views agree after every event of a random run', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(spoken, fc.tuple(next)), { maxLength: 20 }), (made) => {
       const views = new Comparison();

@@ -32,7 +32,7 @@ function upTo(last: number): number[] {
 
 verifies(
   'ST-9',
-  'a file size limit in the middle of a line is an error, and the next append stores all',
+  'a file size limit reached in the middle of a line is an error, and the next append stores everything',
   async () => {
     const { journal: dir } = openStateDir(join(testFolder(), 'state'));
     const command = `ulimit -f 100; exec "$0" "$@"`;
@@ -54,7 +54,7 @@ verifies(
 
 verifies(
   'ST-9',
-  `a full disk stops the acknowledgements, not the journal: with space it goes on${unless}`,
+  `a full disk stops acknowledgements; with free space the journal continues${unless}`,
   async () => {
     if (why !== null) return;
     const disk = join(testFolder(), 'disk');
@@ -90,7 +90,7 @@ verifies(
 
 verifies(
   'ST-9',
-  `a read-only disk is an error that names the path, wherever it is met${unless}`,
+  `a read-only disk is an error that names the path, for every kind of write${unless}`,
   async () => {
     if (why !== null) return;
     const disk = join(testFolder(), 'disk');
@@ -113,7 +113,7 @@ verifies(
   },
 );
 
-verifies('ST-9', 'a folder that goes away is an error that names it', async () => {
+verifies('ST-9', 'a folder that disappears is an error that names it', async () => {
   const state = openStateDir(join(testFolder(), 'state'));
   const journal = openJournal(state.journal);
   rmSync(state.journal, { recursive: true });

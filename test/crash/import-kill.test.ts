@@ -1,4 +1,4 @@
-/** An import that is killed while it replaces what was imported before: no session is counted twice, and none is lost. */
+/** An import killed while it replaces earlier imports: no session is counted twice, and none is lost. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect } from 'vitest';
@@ -20,7 +20,7 @@ function grownSession() {
   return { path, grow: () => appendFileSync(path, lines.slice(second).join('')) };
 }
 
-/** One that takes a while to read. */
+/** A session that takes a while to read. */
 function longSession(): string {
   const id = '7578a839-0bdb-40f3-b53e-60c21d7ef2ec';
   const some = readFileSync(testdata(`big/${PROJECT}/${id}.jsonl`), 'utf8');
@@ -33,7 +33,7 @@ function longSession(): string {
 const written = () =>
   filesBelow(join(place.state, 'journal')).reduce((sum, { bytes }) => sum + bytes.length, 0);
 
-/** Runs of the session, by the list and by the sums. */
+/** Runs of the session, by the list and by the totals. */
 async function counted(path: string) {
   const { records } = await tacho(['runs', 'list', '--limit', 'all', '--json']);
   const stats = JSON.parse((await tacho(['runs', 'stats', '--json'])).stdout);
@@ -51,7 +51,7 @@ async function grown() {
 
 verifies(
   ['AG-15', 'ST-3'],
-  'a session that has grown is counted once when the rest of the import is cut off',
+  'a session that has grown is counted once when the import is killed later',
   async () => {
     const { path, early } = await grown();
     const long = longSession();
@@ -59,7 +59,7 @@ verifies(
       const before = written();
       const { pid, done } = place.start(['import', 'claude', path, long]);
       await until(() => written() > before + 200_000, 'the beginning of the long session');
-      // While it is at work the list is right, too.
+      // The list is also right while the import is running.
       kill(pid, 'SIGSTOP');
       expect(await counted(path)).toEqual([expect.not.stringContaining(early)]);
       kill(pid, signal);

@@ -18,7 +18,7 @@ function newFolder() {
   return { dir, answers: join(folder, 'answers') };
 }
 
-/** Before a writer's first answer only the start of the program would be hit. */
+/** A kill before the writer's first answer would only hit its start-up. */
 async function nextAnswer(child: ChildProcess, answers: string): Promise<void> {
   const { size } = statSync(answers);
   while (child.exitCode === null && statSync(answers).size === size) await sleep(2);
@@ -26,13 +26,13 @@ async function nextAnswer(child: ChildProcess, answers: string): Promise<void> {
 
 verifies(
   'ST-3',
-  `${CYCLES} kills of a writer at any moment lose no acknowledged entry and store none twice`,
+  `${CYCLES} kills of a writer at random moments lose no acknowledged entry and store none twice`,
   async () => {
     let { dir, answers } = newFolder();
     const random = seededRandom('kill');
     let killed = 0;
     for (let cycle = 0; cycle < CYCLES; cycle++) {
-      // A writer reads the journal first: in a new folder now and then, the time goes into the writing.
+      // A writer reads the journal first: a new folder from time to time keeps most of the time for writing.
       if (cycle % 10 === 0) ({ dir, answers } = newFolder());
       const { child, ended } = startWriter([dir, 's'], answers);
       await nextAnswer(child, answers);
@@ -48,7 +48,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'a writer that dies before, in and after a write or after the sync loses nothing it acknowledged',
+  'a writer that dies before, during or after a write, or after the sync, loses no acknowledged entry',
   async () => {
     const { dir, answers } = newFolder();
     writeFileSync(answers, '');
@@ -68,7 +68,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'a writer that dies while it packs a segment loses nothing, whatever is there of both forms',
+  'a writer that dies while packing a segment loses nothing, whichever parts of both forms exist',
   async () => {
     const { dir, answers } = newFolder();
     writeFileSync(answers, '');
@@ -91,7 +91,7 @@ verifies(
 
 verifies(
   ['ST-6', 'ST-3'],
-  'two writers in one state folder, one of them killed again and again, lose nothing',
+  'two writers in one state folder, one of them killed repeatedly, lose nothing',
   async () => {
     const { dir, answers } = newFolder();
     const other = `${answers}-other`;

@@ -1,4 +1,4 @@
-/** Everything at once: bad lines, kills of the collector and of senders, two senders of one session, a clock that goes back. */
+/** All faults together: bad connections, killed collectors and senders, two senders of one session, a clock set back. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ import { type ServeProcess, startServe, storedIn } from '../serve-process.ts';
 const LONG_MS = 300_000;
 const TIMES = { retry_ms: 10, retry_ms_max: 50, resend_ms: 100, resend_ms_max: 400 };
 
-/** Silence is found out by heartbeats only, which takes its time. */
+/** Only heartbeats detect silence, which takes time. */
 const MANY = [...Array.from({ length: 5 }, () => FATES.slice(0, 4)).flat(), 'silent'] as const;
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
@@ -43,7 +43,7 @@ function said(session_id: string, seq: number, pad = 'é'.repeat((seq * 37) % 50
 const ended = (session_id: string, seq: number) =>
   compose('session_end', { status: 'ok' }, { session_id, seq, at_ms: 1_800_000_000_000 });
 
-/** In order, by its own connection: every message is acknowledged before the next is sent. */
+/** In order, over its own connection: every message is acknowledged before the next is sent. */
 async function neighbour(url: string, until_done: Promise<unknown>) {
   const client = await connectSocket(socketOf(url));
   await client.handshake();
@@ -80,7 +80,7 @@ async function subscribed(url: string): Promise<LiveClient> {
 const numbered = ({ received, lines }: LiveClient) =>
   lines.filter((_, i) => typeof received[i].seq === 'number');
 
-/** Three sessions over a bad line, to their ends; resolves when the collector has everything. */
+/** Three complete sessions over a bad connection; resolves when the collector has everything. */
 async function badLine(kind: 'unix' | 'tcp', { url: to }: ServeProcess, folder: string) {
   const proxy = new ChaosProxy({
     ...{ seed: kind, to: to.replace('unix:', ''), fates: MANY },
@@ -96,7 +96,7 @@ async function badLine(kind: 'unix' | 'tcp', { url: to }: ServeProcess, folder: 
   for (const session of sessions) session.say([ended(session.session_id, COUNT + 1)]);
   expect(await live.settled(150_000)).toBe(true);
   expect(await live.close()).toEqual([]);
-  // Something of each kind did happen.
+  // Every kind of fault happened.
   expect(Object.values(proxy.happened).filter((times) => times === 0)).toEqual([]);
   return sessions.map(({ session_id }) => session_id);
 }
@@ -105,7 +105,7 @@ const COUNT = 1_000;
 
 verifies(
   ['LP-7', 'LP-8', 'LP-15'],
-  'lines that delay, split, drop, reset and fall silent cost nothing, and no neighbour notices',
+  'connections that delay, split, drop, reset and fall silent lose nothing, and other peers do not notice',
   async () => {
     const folder = testFolder();
     const state = join(folder, 'state');
@@ -138,7 +138,7 @@ const COLLECTOR_KILLS = 20;
 
 verifies(
   ['LP-7', 'LP-8', 'LP-9', 'LP-11'],
-  'kills of the collector and of senders at random moments, over a bad line: nothing is lost, nothing comes twice',
+  'a collector and senders killed at random moments, over a bad connection, lose nothing and deliver nothing twice',
   async () => {
     const folder = testFolder();
     const state = join(folder, 'state');
@@ -165,7 +165,7 @@ verifies(
     proxy.calm = true;
     await work;
     const stored = await storedIn(state);
-    for (const writers of [...chains, steady]) writers.holdAgainst(stored);
+    for (const writers of [...chains, steady]) writers.compareWith(stored);
     const count = [...stored.values()].flat().length;
     await until(() => watched().length >= count, 'everything with the watcher');
     expect(Map.groupBy(watched(), (line) => JSON.parse(line).session_id)).toEqual(stored);
@@ -175,7 +175,7 @@ verifies(
   LONG_MS,
 );
 
-/** Watches as `tacho tail` does, but for its patience; gives the lines so far. */
+/** Watches as `tacho tail` does, with shorter timeouts; gives the lines so far. */
 function watch(url: string): () => string[] {
   const lines: string[] = [];
   const stop = new AbortController();
@@ -201,7 +201,7 @@ const lineOf = (session_id: string, seq: number, command: string) =>
     data: { ...request(session_id, seq).data, args: { command } },
   });
 
-/** `tacho emit` of these lines, with a state folder of its own: another machine, as far as the collector knows. */
+/** `tacho emit` of these lines with its own state folder: to the collector, another machine. */
 async function emitted(folder: string, name: string, url: string, lines: readonly string[]) {
   const file = join(folder, `${name}.jsonl`);
   writeFileSync(file, `${lines.join('\n')}\n`);
@@ -218,7 +218,7 @@ async function emitted(folder: string, name: string, url: string, lines: readonl
 
 verifies(
   ['LP-7', 'LP-15'],
-  'two senders of one session: what is the same is stored once, what is not is refused and kept by its sender',
+  'with two senders of one session, equal messages are stored once; conflicting ones are refused and kept by their sender',
   async () => {
     const folder = testFolder();
     const state = join(folder, 'state');
@@ -240,14 +240,14 @@ verifies(
     await sendMine(1, 50);
     const other = upTo(50).map((seq) => lineOf('s', seq, 'other'));
     const own = upTo(10).map((seq) => lineOf('own', seq, 'own'));
-    const told = await emitted(folder, 'z', url, [...own, ...other]);
-    expect(told.code).toBe(1);
-    expect(told.stderr).toContain('DUPLICATE_CONFLICT');
-    expect(told.kept).toContainEqual(expect.stringMatching(/\.refused$/));
-    // Whoever was first goes on, and what else the other had to say has arrived.
+    const result = await emitted(folder, 'z', url, [...own, ...other]);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toContain('DUPLICATE_CONFLICT');
+    expect(result.kept).toContainEqual(expect.stringMatching(/\.refused$/));
+    // The first sender continues, and the other messages of the second one have arrived.
     await sendMine(51, 100);
     expect(await end('SIGTERM')).toBe(0);
-    // What was refused is not judged either.
+    // Refused messages are not judged either.
     const { rules } = await validateStored(state, 's');
     expect(rules.filter(({ id, verdict }) => id === '7.1' && verdict === 'passed')).toHaveLength(1);
     expect(await storedIn(state)).toEqual(
@@ -263,7 +263,7 @@ verifies(
 
 verifies(
   ['LP-3', 'LP-7', 'LP-17'],
-  'clocks that go back, at either end and between two collectors, refuse nothing and change no order',
+  'clocks that jump back, at either end and between two collectors, refuse nothing and change no order',
   async () => {
     const folder = testFolder();
     const state_dir = join(folder, 'state');
@@ -297,7 +297,7 @@ verifies(
     session.end();
     expect(await live.flush(60_000)).toBe(true);
     expect(await live.close()).toEqual([]);
-    // That clocks differ may be said: a busy machine's delays look like it.
+    // Clock skew may be reported: delays on a busy machine look like it.
     const refused = notices.filter((one) => one.kind === 'refused');
     expect(refused.filter(({ message }) => !message.includes(' clock '))).toEqual([]);
     const watcher = await subscribed(url);
@@ -309,7 +309,7 @@ verifies(
     const messages = lines.map((line) => JSON.parse(line));
     const requests = messages.filter(isType('tool_call_request'));
     expect(requests.map(({ data }) => data.call_id)).toEqual(said_so_far);
-    // Within a session time stands still rather than going back.
+    // Within a session a timestamp repeats rather than going back.
     expect(faultsOf(messages, 's')).toEqual([]);
   },
   LONG_MS,

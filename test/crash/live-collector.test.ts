@@ -1,4 +1,4 @@
-/** kill -9 of the collector at any moment, with a client that sends again what was not acknowledged (LP-9). */
+/** kill -9 of the collector at random moments, with a client that resends unacknowledged messages (LP-9). */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -12,11 +12,11 @@ const CYCLES = 100;
 const SESSIONS = ['a', 'b', 'c'];
 const BURST = 200;
 
-/** The same bytes however often it is sent. */
+/** The same bytes each time it is sent. */
 const line = (session: string, seq: number) =>
   JSON.stringify({ ...request(session, seq), timestamp: '2026-03-03T10:00:00.000Z' });
 
-/** Resumes every session and sends a burst of each, mixed; returns where each began. */
+/** Resumes every session and sends a burst for each, interleaved; returns where each began. */
 async function sendBurst(client: LiveClient): Promise<Map<string, number>> {
   const begun = new Map<string, number>();
   for (const session_id of SESSIONS) {
@@ -52,7 +52,7 @@ verifies(
       const work = sendBurst(client).then((begun) => {
         for (const [id, seq] of begun) expect(seq).toBeGreaterThan(acked.get(id) as number);
       });
-      // Some die while they greet, the others at work.
+      // Some are killed during the handshake, the others later.
       if (!early) await Promise.all([work, client.wait(isType('ack'))]);
       await sleep((random(1)[0] as number) / 12);
       const gone = serving.end('SIGKILL');
@@ -71,7 +71,7 @@ verifies(
   600_000,
 );
 
-/** The one failure that a kill may lead to. */
+/** The only failure that a kill may cause. */
 function lostConnection(error: Error): void {
-  expect(error.message).toMatch(/waited in vain for the answer to the handshake/);
+  expect(error.message).toMatch(/timed out waiting for the answer to the handshake/);
 }

@@ -16,7 +16,7 @@ const unless = why === null ? '' : ` (NOT RUN: ${why})`;
 
 verifies(
   ['LP-7', 'LP-16'],
-  `on a full disk nothing is acknowledged and the sender is told; with space the collector goes on${unless}`,
+  `on a full disk nothing is acknowledged and the sender gets an error; with free space the collector continues${unless}`,
   async () => {
     if (why !== null) return;
     const disk = join(testFolder(), 'disk');
@@ -40,8 +40,8 @@ verifies(
       // Full.
     }
     client.send(sent[1]);
-    const told = await client.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data).toMatchObject({
+    const error = await client.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data).toMatchObject({
       retriable: true,
       details: { reason: 'disk_full', pending_messages: 1 },
       caused_by: { message_id: 's-2', seq: 2 },
@@ -59,7 +59,7 @@ verifies(
 
 verifies(
   ['LP-8', 'LP-16'],
-  `a sender whose disk is full says so, sends what it has, and goes on with space, without a gap${unless}`,
+  `a sender with a full disk reports it, sends what it has, and continues with free space, without a gap${unless}`,
   async () => {
     if (why !== null) return;
     const folder = testFolder();
@@ -94,7 +94,7 @@ verifies(
     expect(session.next_seq).toBeGreaterThan(before + 10);
     const last = session.next_seq;
     await live.close();
-    // What is left is delivered by the next one, which the last bytes of the disk may be enough for.
+    // The next sender delivers the rest; the last free bytes of the disk may be enough for that.
     const next = new LiveSender({ url, outbox: join(disk, 'outbox') });
     onTestFinished(() => void next.close());
     const again = next.open('s');

@@ -1,4 +1,4 @@
-/** File systems of our own, for tests that fill or cut them. Only root can mount. */
+/** Private file systems for tests that fill or cut them. Only root can mount. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ export function unmount(path: string): void {
   }
 }
 
-/** Null when such a file system can be mounted here, else why not. */
+/** Null when such a file system can be mounted here, otherwise the reason. */
 export function whyNoMount(kind: 'tmpfs' | 'loop'): string | null {
   const folder = mkdtempSync(join(tmpdir(), 'tacho-mount-'));
   const path = join(folder, 'mounted');

@@ -1,4 +1,4 @@
-/** Commands are killed while they pack a segment: nothing is lost, and the next gc finishes. */
+/** Commands killed while packing a segment: nothing is lost, and the next gc finishes. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -29,7 +29,7 @@ async function allVerify(run_ids: readonly string[]): Promise<void> {
 
 verifies(
   ['ST-3', 'ST-5'],
-  'a gc killed while it packs loses nothing, and the next one finishes',
+  'a gc killed while packing loses nothing, and the next one finishes',
   async () => {
     await tacho(['import', 'claude', ...longSessions(place.work, 2)]);
     const all = await ids();
@@ -51,7 +51,7 @@ verifies(
 
 verifies(
   ['ST-3', 'ST-5'],
-  'an import or an rm killed while it packs loses no run, and brings none back',
+  'an import or an rm killed while packing loses no run and restores none',
   async () => {
     const sessions = longSessions(place.work, 4);
     for (const [nth, at] of PLACES.entries()) {
@@ -60,7 +60,7 @@ verifies(
       await tacho(['runs', 'recover']);
       expect(await ids()).toHaveLength(nth + 1);
     }
-    // All in one segment, for rm to write again.
+    // All in one segment, for rm to rewrite.
     const { archive } = JSON.parse(
       (await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout,
     );

@@ -17,8 +17,8 @@ const UNSYNCED = Buffer.alloc(1_000_000, 1);
 const why = whyNoMount('loop');
 const unless = why === null ? '' : ` (NOT RUN: ${why})`;
 
-// The image is copied while the writer stands still: it holds what reached the device, not what is in the page cache
-// of the file system above it. That is what a power cut leaves.
+// The image is copied while the writer is stopped: it holds the data that reached the device, not the page cache of the
+// file system above it, as after a power cut.
 verifies(
   'ST-3',
   `${CUTS} power cuts lose no acknowledged entry${unless}`,
@@ -60,13 +60,13 @@ verifies(
       answered_in_all += answered;
     }
     expect(answered_in_all).toBeGreaterThan(CUTS);
-    // The cut is a real one: what nobody synced does get lost.
+    // The cut is real: unsynced data is lost.
     expect(unsynced_lost).toBeGreaterThan(0);
   },
   300_000,
 );
 
-/** Packs the one segment of a journal, in a process of its own that may be killed at a place. */
+/** Packs the only segment of a journal, in a separate process that may be killed at a failpoint. */
 function packIn(dir: string, fail_at: string): void {
   const [segment] = listSegments(dir);
   const code = `import(${JSON.stringify(PACK_LEFT)}).then((m) => m.packLeft(...process.argv.slice(1)))`;
@@ -80,7 +80,7 @@ function packIn(dir: string, fail_at: string): void {
 for (const fail_at of ['', 'after_packed'])
   verifies(
     'ST-3',
-    `a power cut after the packing of what a dead writer left loses nothing of it${fail_at === '' ? '' : ', killed too'}${unless}`,
+    `a power cut after packing the segment of a dead writer loses nothing${fail_at === '' ? '' : ', killed too'}${unless}`,
     async () => {
       if (why !== null) return;
       const folder = testFolder();
@@ -92,7 +92,7 @@ for (const fail_at of ['', 'after_packed'])
       onTestFinished(() => unmount(disk));
       const { journal: dir } = openStateDir(join(disk, 'state'));
       writeFileSync(answers, '');
-      // Dies between a write and its sync: the last entries are in the page cache only.
+      // Dies between a write and its sync: the last entries are only in the page cache.
       const { ended } = startWriter([dir, 's', '10000', '10000000'], answers, {
         TACHO_FAIL_AT: 'after_write:60',
       });

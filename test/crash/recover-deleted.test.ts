@@ -1,4 +1,4 @@
-/** Runs that are deleted while a recovery is at work on them stay deleted (ST-5). */
+/** Runs deleted during their recovery stay deleted (ST-5). */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect } from 'vitest';
@@ -20,7 +20,7 @@ const { tacho } = place;
 const listed = async () =>
   linesOf((await tacho(['runs', 'list', '--json'])).stdout).map(({ run_id }) => run_id as string);
 
-/** Starts a recovery that waits before it stores the files of a run; `work` is done meanwhile. */
+/** Starts a recovery that waits before it stores the files of a run; `work` runs meanwhile. */
 async function besideRecovery(work: () => Promise<void>): Promise<Result> {
   const waits = join(place.folder, 'waits');
   const env = { NODE_OPTIONS: `--require ${fixture('waits-to-store.cjs')}`, WAITS: waits };
@@ -31,7 +31,7 @@ async function besideRecovery(work: () => Promise<void>): Promise<Result> {
   return recovery.done;
 }
 
-verifies('ST-5', 'a run that gc deletes beside its recovery does not come back', async () => {
+verifies('ST-5', 'a run deleted by gc during its recovery does not come back', async () => {
   expect((await tacho(demo('fixed'))).code).toBe(0);
   // Listed, with a spool: its transcript could not be stored.
   const transcripts = join(place.state, 'transcripts', 'demo');
@@ -57,12 +57,12 @@ verifies('ST-5', 'a run that gc deletes beside its recovery does not come back',
   expect(files.map(({ path }) => basename(path))).toEqual(['tombstones.jsonl']);
 });
 
-verifies('ST-5', 'a run that rm deletes beside its recovery does not come back', async () => {
+verifies('ST-5', 'a run deleted by rm during its recovery does not come back', async () => {
   const kept = (await tacho(demo('fixed'))).records[0].run_id as string;
   const env = { TACHO_FAIL_AT: 'after_sync:1' };
   expect((await tacho(demo('fixed'), { env, contract: 'none' })).signal).toBe('SIGKILL');
   await until(() => place.left().length === 0, 'the end of the agent');
-  // Without a spool it is closed from the journal.
+  // Without a spool the run is closed from the journal.
   const [orphan = ''] = spools(place);
   rmSync(join(place.state, 'spool', orphan), { recursive: true });
   const recovered = await besideRecovery(async () => {

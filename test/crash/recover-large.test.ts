@@ -1,4 +1,4 @@
-/** Recovery of long runs: memory does not grow with the number of events, and what is killed leaves no temporary file. */
+/** Recovery of long runs: memory does not grow with the number of events, and a killed recovery leaves no temporary file. */
 import {
   existsSync,
   mkdirSync,
@@ -22,7 +22,7 @@ const journalBytes = () => {
   return listSegments(dir).reduce((sum, segment) => sum + segmentBytes(dir, segment), 0);
 };
 
-/** A program that says messages as an agent would, each with this many characters more, and then waits for ever. */
+/** An agent that prints messages, each longer than the last by this many characters, and then waits forever. */
 function talker(messages: number, chars = 0): Record<string, string> {
   const bin = join(place.folder, 'bin');
   mkdirSync(bin);
@@ -47,7 +47,7 @@ setInterval(() => {}, 1e6);
   return { PATH: `${bin}:${process.env.PATH}` };
 }
 
-/** Starts a run, waits until all of it is journalled, kills tacho and its agent. */
+/** Starts a run, waits until all of it is in the journal, kills tacho and its agent. */
 async function killedRun(env: Record<string, string>): Promise<string> {
   const args = ['run', '--agent', 'claude', '--output', 'json', 'please'];
   const { pid, done } = place.start(args, { contract: 'none', env });
@@ -64,7 +64,7 @@ async function killedRun(env: Record<string, string>): Promise<string> {
 
 verifies(
   'ST-3',
-  'a run of 200,000 events is recovered with a heap of 80 MB, and delays no new run',
+  'a run of 200,000 events is recovered with a heap of 80 MB and does not delay a new run',
   async () => {
     const run = await killedRun(talker(100_000));
     expect(journalBytes()).toBeGreaterThan(50_000_000);
@@ -81,7 +81,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'a run of long messages, 90 MB in all, is recovered with a heap of 80 MB',
+  'a run of long messages, 90 MB in total, is recovered with a heap of 80 MB',
   async () => {
     const run = await killedRun(talker(300, 300_000));
     expect(journalBytes()).toBeGreaterThan(90_000_000);
@@ -93,7 +93,7 @@ verifies(
   300_000,
 );
 
-/** Calls with 12 MB of output: more than is held in memory. */
+/** Calls with 12 MB of output: more than the limit for memory. */
 function longScript(rest: string): string {
   const path = join(place.folder, 'long.yaml');
   const call =
@@ -114,7 +114,7 @@ function openFiles(pid: number): string[] {
 
 verifies(
   ['ST-3', 'ST-8'],
-  'a run with 12 MB of calls needs no temporary folder, and a killed one leaves nothing in it',
+  'a run with 12 MB of calls needs no temporary folder, and a killed one leaves no file there',
   async () => {
     const tmp = join(place.folder, 'tmp');
     writeFileSync(tmp, 'not a folder');
@@ -134,7 +134,7 @@ verifies(
     for (const left of place.left()) kill(left);
     await until(() => place.left().length === 0, 'the end of the agent');
     expect(readdirSync(empty).filter((name) => name.startsWith('tacho'))).toEqual([]);
-    // A kill between making the file and taking its name away leaves an empty one.
+    // A kill between creating the file and unlinking it leaves an empty file.
     const tmp_files = filesBelow(join(place.state, 'tmp'));
     expect(tmp_files.filter(({ bytes }) => bytes.length > 0)).toEqual([]);
     const recovered = await tacho(['runs', 'recover']);

@@ -1,4 +1,4 @@
-/** tacho is killed at any moment; `tacho runs recover` makes the record that an undisturbed run would have (ST-3). */
+/** tacho is killed at random moments; `tacho runs recover` makes the record of an undisturbed run (ST-3). */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +24,7 @@ import { verifies } from '../e2e/verifies.ts';
 const place = usePlace();
 const { tacho } = place;
 
-/** A script of some 60 records in about 200 ms, whose work does not depend on the folder. */
+/** A script with some 60 records in about 200 ms; its work does not depend on the folder. */
 const SHORT = `session_id: same
 timestamps: false
 steps:
@@ -59,7 +59,7 @@ function script(name: string, text: string): string {
   return path;
 }
 
-/** What must be equal: everything but ids, times, and what only the recovery or the exit tells. */
+/** The parts that must be equal: everything except ids, times, and facts known only from the recovery or the exit. */
 async function essence(run: string): Promise<Row[]> {
   const events: Row[] = [];
   for await (const event of journalledEvents(stateDirAt(place.state), run)) events.push(event);
@@ -78,7 +78,7 @@ async function essence(run: string): Promise<Row[]> {
     });
 }
 
-async function holds(run: string): Promise<void> {
+async function expectIntact(run: string): Promise<void> {
   const { ok, faults } = await verifyRun(stateDirAt(place.state), run);
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 }
@@ -88,7 +88,7 @@ async function runIds(): Promise<string[]> {
   return linesOf(stdout).map((row) => row.run_id);
 }
 
-/** The record of a run that nothing disturbed. */
+/** The record of an undisturbed run. */
 async function undisturbed(path: string): Promise<Row[]> {
   const result = await tacho(demo(path, '--stream'));
   expect(result.code).toBe(0);
@@ -157,28 +157,28 @@ async function cycles(text: string, count: number, to_ms: number): Promise<void>
   expect(fresh).toHaveLength(count);
   for (const run of fresh) {
     expect(await essence(run)).toEqual(whole);
-    await holds(run);
+    await expectIntact(run);
   }
   expect(spools(place)).toEqual([]);
 }
 
 verifies(
   ['ST-3', 'AG-14'],
-  'killed at 60 moments of a run: each record is whole',
+  'a run killed at 60 moments: each record is complete',
   () => cycles(SHORT, 60, 350),
   300_000,
 );
 
 verifies(
   ['ST-3', 'AG-14'],
-  'killed at 40 moments of a flood: each record is whole',
+  'a flood of output killed at 40 moments: each record is complete',
   () => cycles(FLOOD, 40, 250),
   300_000,
 );
 
 verifies(
   'ST-3',
-  'killed at each failpoint of the journal, early and late: the record is whole',
+  'a run killed at each failpoint of the journal, early and late: the record is complete',
   async () => {
     const path = script('script.yaml', SHORT);
     const whole = await undisturbed(path);
@@ -187,18 +187,18 @@ verifies(
         const env = { TACHO_FAIL_AT: `${point}:${nth}` };
         const known = await runIds();
         const { signal } = await tacho(demo(path, '--stream'), { env, contract: 'cut' });
-        // A busy machine may journal a run in fewer writes than that; then it just ends.
+        // A busy machine may journal a run in fewer writes; then the run just finishes.
         expect(nth === 1 ? ['SIGKILL'] : ['SIGKILL', null]).toContain(signal);
         expect((await tacho(['runs', 'recover'])).code).toBe(0);
         const [run = ''] = (await runIds()).filter((id) => !known.includes(id));
         expect(await essence(run)).toEqual(whole);
-        await holds(run);
+        await expectIntact(run);
       }
     }
   },
 );
 
-verifies('ST-3', 'a recovery that is killed is recovered again, as often as it takes', async () => {
+verifies('ST-3', 'a killed recovery is recovered again, however often that happens', async () => {
   const path = script('script.yaml', FLOOD);
   const whole = await undisturbed(path);
   const run = await killedRun(demo(path, '--stream'), 0);
@@ -209,13 +209,13 @@ verifies('ST-3', 'a recovery that is killed is recovered again, as often as it t
   }
   expect((await tacho(['runs', 'recover'])).code).toBe(0);
   expect(await essence(run)).toEqual(whole);
-  await holds(run);
+  await expectIntact(run);
   expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
 });
 
 verifies(
   ['ST-3', 'RE-12'],
-  'a recovery waits for an agent that still runs; --no-wait leaves it alone',
+  'a recovery waits for an agent that still runs; with --no-wait it skips the run',
   async () => {
     const wait = 'while [ ! -e go ]; do sleep 0.02; done';
     const call = `{ tool: run, input: { cmd: "${wait}" } }`;
@@ -228,7 +228,7 @@ verifies(
       `${run}: its agent is still running (process ${agent}); omit --no-wait to wait for it\n`,
     ]);
     expect(isRunning(agent)).toBe(true);
-    // An agent that still runs is no attempt that failed, however often a new run meets it.
+    // An agent that still runs does not count as a failed attempt, however often a new run finds it.
     expect((await tacho(demo('fixed'))).code).toBe(0);
     expect(existsSync(spoolOf(run, 'attempts'))).toBe(false);
     const patient = place.start(['runs', 'recover', '--json']);
@@ -239,7 +239,7 @@ verifies(
     expect(JSON.parse(stdout)).toMatchObject({
       state: 'recovered',
       run_id: run,
-      // Its exit code and the work tree's changes are not known.
+      // Its exit code and the work tree's changes are unknown.
       result: {
         exit_reason: 'ok',
         outcome: {
@@ -248,13 +248,13 @@ verifies(
         },
       },
     });
-    await holds(run);
+    await expectIntact(run);
   },
 );
 
 verifies(
   'ST-3',
-  'two recoveries at once: one of them does it, nothing is there twice',
+  'of two concurrent recoveries only one recovers the run, and nothing is stored twice',
   async () => {
     const path = script('slow.yaml', `${SHORT}  - sleep_ms: 800\n  - say: late\n`);
     const whole = await undisturbed(path);
@@ -264,13 +264,13 @@ verifies(
     const texts = both.map(({ stdout }) => stdout);
     expect(texts.filter((text) => text.includes('recovered, ok'))).toHaveLength(1);
     expect(await essence(run)).toEqual(whole);
-    await holds(run);
+    await expectIntact(run);
   },
 );
 
 verifies(
   'ST-3',
-  'the next run finishes what a killed one left, and says so on stderr only',
+  'the next run finishes the record of a killed one, and says so on stderr only',
   async () => {
     const path = script('script.yaml', SHORT);
     const whole = await undisturbed(path);
@@ -287,7 +287,7 @@ verifies(
 
 verifies(
   ['ST-3', 'RE-12'],
-  'the agent and tacho are both killed in the middle of a line',
+  'a run with agent and tacho both killed in the middle of a line is recovered',
   async () => {
     const half = script(
       'half.yaml',
@@ -302,27 +302,31 @@ verifies(
     const outcome = JSON.parse((await tacho(['runs', 'show', run, '--json'])).stdout);
     expect(outcome).toMatchObject({ success: false, exit_reason: 'incomplete', message: 'before' });
     expect(outcome.completeness.gaps).toContain('torn_line:1');
-    await holds(run);
+    await expectIntact(run);
   },
 );
 
-verifies('RE-12', 'the agent is killed in the middle of a line while tacho reads', async () => {
-  const half = script(
-    'half.yaml',
-    'steps:\n  - say: before\n  - half_line: never seen whole\n  - hang: true\n',
-  );
-  const { run, done } = await begun(demo(half));
-  await until(() => !readFileSync(spoolOf(run, 'stdout'), 'utf8').endsWith('\n'), 'half a line');
-  kill(metaOf(run).agent.pid);
-  const result = await done;
-  expect(result.code).toBe(1);
-  expect(finished(result)).toMatchObject({ exit_reason: 'incomplete', agent_signal: 'SIGKILL' });
-  expect(finished(result).completeness.gaps).toContain('torn_line:1');
-});
+verifies(
+  'RE-12',
+  'an agent killed in the middle of a line while tacho reads is recorded',
+  async () => {
+    const half = script(
+      'half.yaml',
+      'steps:\n  - say: before\n  - half_line: never seen whole\n  - hang: true\n',
+    );
+    const { run, done } = await begun(demo(half));
+    await until(() => !readFileSync(spoolOf(run, 'stdout'), 'utf8').endsWith('\n'), 'half a line');
+    kill(metaOf(run).agent.pid);
+    const result = await done;
+    expect(result.code).toBe(1);
+    expect(finished(result)).toMatchObject({ exit_reason: 'incomplete', agent_signal: 'SIGKILL' });
+    expect(finished(result).completeness.gaps).toContain('torn_line:1');
+  },
+);
 
 verifies(
   'ST-3',
-  'killed before its agent is known to have started: nothing hangs, nothing is lost',
+  'a run killed before its agent is known to have started neither hangs nor loses anything',
   async () => {
     const path = script('script.yaml', SHORT);
     const whole = await undisturbed(path);
@@ -334,7 +338,7 @@ verifies(
       await run.done;
     }
     let recovered = await tacho(['runs', 'recover']);
-    // A recovery that one of the runs began beside itself may still be at work.
+    // A recovery that one of the runs started may still be running.
     for (let i = 0; i < 100 && recovered.stderr.includes('its recovery is in use'); i++) {
       await sleep(100);
       recovered = await tacho(['runs', 'recover']);
@@ -344,17 +348,17 @@ verifies(
       const record = await essence(run);
       if (record.length > 3) expect(record).toEqual(whole);
       else expect(record.at(-1)).toMatchObject({ kind: 'run_finished', exit_reason: 'incomplete' });
-      await holds(run);
+      await expectIntact(run);
     }
     await until(() => place.left().length === 0, 'the end of all processes');
-    // What was killed before it had noted anything is left alone for a minute: it could still be starting.
+    // A run killed before it wrote a note is skipped for a minute: it could still be starting.
     const rest = spools(place).map((run) => [metaOf(run), readdirSync(spoolOf(run, '')).sort()]);
     for (const [meta, files] of rest)
       expect([meta, files]).toEqual([null, expect.not.arrayContaining(['meta.json'])]);
   },
 );
 
-verifies('ST-3', 'a run that talks on both channels is recovered with all of both', async () => {
+verifies('ST-3', 'a run that writes to both channels is recovered with all of both', async () => {
   const lines = [1, 2, 3, 4, 5, 6].flatMap((n) => [
     { say: `said ${n}` },
     { stderr: `noise ${n}` },
@@ -374,11 +378,11 @@ verifies('ST-3', 'a run that talks on both channels is recovered with all of bot
     expect((await tacho(['runs', 'recover'])).code).toBe(0);
     if (run === '') continue;
     expect(await sorted(run)).toEqual(whole);
-    await holds(run);
+    await expectIntact(run);
   }
 });
 
-verifies('ST-3', 'a spool that is kept on request has no note of the recovery in it', async () => {
+verifies('ST-3', 'a spool kept on request contains no note of the recovery', async () => {
   const path = script('script.yaml', SHORT);
   const run = await killedRun(demo(path, '--keep-raw'), 30);
   await until(() => !isRunning(metaOf(run)?.agent?.pid), 'the end of the agent');
@@ -388,14 +392,18 @@ verifies('ST-3', 'a spool that is kept on request has no note of the recovery in
   expect(kept).toEqual(['meta.json', 'recorded', 'stderr', 'stdin', 'stdout']);
 });
 
-verifies('ST-3', 'several recoveries of a spool that is kept on request do it once', async () => {
-  const path = script('script.yaml', SHORT);
-  const whole = await undisturbed(path);
-  const run = await killedRun(demo(path, '--stream', '--keep-raw'), 30);
-  await until(() => !isRunning(metaOf(run)?.agent?.pid), 'the end of the agent');
-  const all = await Promise.all([1, 2, 3, 4].map(() => tacho(['runs', 'recover'])));
-  expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
-  expect(await essence(run)).toEqual(whole);
-  await holds(run);
-  expect(spools(place)).toEqual([run]);
-});
+verifies(
+  'ST-3',
+  'of several recoveries of a spool kept on request only one recovers it',
+  async () => {
+    const path = script('script.yaml', SHORT);
+    const whole = await undisturbed(path);
+    const run = await killedRun(demo(path, '--stream', '--keep-raw'), 30);
+    await until(() => !isRunning(metaOf(run)?.agent?.pid), 'the end of the agent');
+    const all = await Promise.all([1, 2, 3, 4].map(() => tacho(['runs', 'recover'])));
+    expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+    expect(await essence(run)).toEqual(whole);
+    await expectIntact(run);
+    expect(spools(place)).toEqual([run]);
+  },
+);

@@ -1,4 +1,4 @@
-/** Spools that are damaged, gone or too large: each affects its own run alone, and what the journal has is shown (ST-3). */
+/** Spools that are damaged, missing or too large: each affects only its own run, which shows what the journal has (ST-3). */
 import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -62,7 +62,7 @@ async function expectWhole(run: string, shown: readonly Row[]): Promise<void> {
 
 const runId = (n: number) => `r_01m7fgscfd${String(n).padStart(16, '0')}`;
 
-/** A meta.json that is right in every field; `change` spoils it. */
+/** A valid meta.json; `change` damages it. */
 function metaText(run_id: string, change: (meta: Row) => void): string {
   const meta: Row = {
     version: 1,
@@ -84,23 +84,23 @@ function metaText(run_id: string, change: (meta: Row) => void): string {
 const FIELDS: [string, (meta: Row) => void][] = [
   ['no owner', (meta) => delete meta.owner],
   ['owner null', (meta) => Object.assign(meta, { owner: null })],
-  ['owner with a text as pid', (meta) => Object.assign(meta.owner, { pid: 'x' })],
+  ['owner with a string as pid', (meta) => Object.assign(meta.owner, { pid: 'x' })],
   ['no config', (meta) => delete meta.config],
   ['config of another type', (meta) => Object.assign(meta, { config: 'demo' })],
   ['an unknown agent', (meta) => Object.assign(meta.config, { agent: 'constructor' })],
   ['limits of another type', (meta) => Object.assign(meta.config, { limits: { tokens: '9' } })],
-  ['labels that are no texts', (meta) => Object.assign(meta.config, { labels: { a: {} } })],
+  ['labels that are not strings', (meta) => Object.assign(meta.config, { labels: { a: {} } })],
   ['secrets as a list', (meta) => Object.assign(meta, { secrets: [1] })],
-  ['a secret that is no text', (meta) => Object.assign(meta, { secrets: { A: { b: 1 } } })],
-  ['redact as a text', (meta) => Object.assign(meta, { redact: '.*' })],
+  ['a secret that is not a string', (meta) => Object.assign(meta, { secrets: { A: { b: 1 } } })],
+  ['redact as a string', (meta) => Object.assign(meta, { redact: '.*' })],
   ['redact with a bad pattern', (meta) => Object.assign(meta, { redact: ['('] })],
-  ['a prompt that is no text', (meta) => Object.assign(meta, { prompt: 7 })],
-  ['a cwd that is no text', (meta) => Object.assign(meta, { cwd: null })],
-  ['a time beyond all calendars', (meta) => Object.assign(meta, { started_ms: 1e300 })],
+  ['a prompt that is not a string', (meta) => Object.assign(meta, { prompt: 7 })],
+  ['a cwd that is not a string', (meta) => Object.assign(meta, { cwd: null })],
+  ['a time outside every calendar', (meta) => Object.assign(meta, { started_ms: 1e300 })],
   ['an agent without a pid', (meta) => Object.assign(meta, { agent: {} })],
   ['live of another shape', (meta) => Object.assign(meta, { live: { url: 1 } })],
   ['an unknown log', (meta) => Object.assign(meta, { stream_log: 'all' })],
-  ['a version to come', (meta) => Object.assign(meta, { version: 2 })],
+  ['a future version', (meta) => Object.assign(meta, { version: 2 })],
   ['the id of another run', (meta) => Object.assign(meta, { run_id: runId(99) })],
 ];
 
@@ -125,7 +125,7 @@ const FILES: [string, (path: string) => void][] = [
 
 verifies(
   ['ST-3', 'ST-8'],
-  'a meta.json that is damaged in any way is named and stops neither runs nor recoveries',
+  'a damaged meta.json is reported and stops neither runs nor recoveries',
   async () => {
     expect((await tacho(demo('fixed'))).code).toBe(0);
     const all = [
@@ -140,7 +140,7 @@ verifies(
       for (const file of ['stdout', 'stderr']) writeFileSync(spoolOf(runId(n), file), '');
       put(spoolOf(runId(n), 'meta.json'));
     }
-    // One that is right: it is finished beside all the others.
+    // A valid one: it is finished among all the others.
     const right = runId(all.length);
     mkdirSync(spoolOf(right), { mode: 0o700 });
     for (const file of ['stdout', 'stderr']) writeFileSync(spoolOf(right, file), '');
@@ -170,7 +170,7 @@ verifies(
 
 verifies(
   ['ST-5', 'ST-8'],
-  'rm removes a run with whatever is in the place of its spool, and the runs named beside it',
+  'rm removes a run whatever its spool has become, and the other runs it is given',
   async () => {
     const good = (await tacho(demo('fixed'))).records[0].run_id as string;
     const puts: ((run: string) => void)[] = [
@@ -201,7 +201,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'a meta.json that no memory has room for ends its recovery, not the new run',
+  'a meta.json too large for memory stops its recovery, not the new run',
   async () => {
     expect((await tacho(demo('fixed'))).code).toBe(0);
     mkdirSync(spoolOf(runId(1)), { mode: 0o700 });
@@ -225,7 +225,7 @@ const DAMAGE: [string, (run: string) => void][] = [
     },
   ],
   [
-    'meta.json has patterns that cost too much',
+    'meta.json has patterns that are too expensive',
     (run) => {
       const path = spoolOf(run, 'meta.json');
       const redact = [1, 2, 3, 4].map((n) => `a{1,30}b{1,30}c{1,30}${n}`);
@@ -243,11 +243,11 @@ const DAMAGE: [string, (run: string) => void][] = [
   ],
   ['stdout is cut', (run) => truncateSync(spoolOf(run, 'stdout'), 10)],
   [
-    'stdout is cut behind its first line',
+    'stdout is cut after its first line',
     (run) => truncateSync(spoolOf(run, 'stdout'), SPOOL_MARK.length + 60),
   ],
   [
-    'stdout is cut before the last line that is known',
+    'stdout is cut before the last known line',
     (run) => {
       const journal = join(place.state, 'journal');
       const [segment = ''] = listSegments(journal);
@@ -285,7 +285,7 @@ const DAMAGE: [string, (run: string) => void][] = [
 for (const [what, damage] of DAMAGE) {
   verifies(
     ['ST-3', 'ST-10'],
-    `${what}: the run is closed with what the journal has, and with a gap`,
+    `${what}: the run is closed with the events in the journal, and with a gap`,
     async () => {
       const { run, shown } = await killedRun();
       damage(run);
@@ -299,14 +299,14 @@ for (const [what, damage] of DAMAGE) {
       expect(warnings).toContainEqual(expect.stringContaining(`${code}: `));
       expect(tool_calls).toHaveLength(4);
       await expectWhole(run, shown);
-      // Nothing is left to do, and nothing delays the next run.
+      // Nothing remains to be done, and nothing delays the next run.
       expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
       expect((await tacho(demo('fixed'))).stderr).toBe('');
     },
   );
 }
 
-/** Changes lines of a segment, by the numbers of their entries, so that their checksums fail. */
+/** Changes lines of a segment, given their entry numbers, so that their checksums fail. */
 const damageLines = (path: string, numbers: readonly number[]) => {
   const damaged = (line: string) =>
     numbers.includes(JSON.parse(line).n) ? line.replace('"kind"', '"kinx"') : line;
@@ -327,7 +327,7 @@ const ENTRIES: [string, (path: string, run: string) => void, string][] = [
 for (const [what, damage, detail] of ENTRIES)
   verifies(
     ['ST-3', 'ST-10'],
-    `entries of the journal that are ${what} are a gap of the recovered run`,
+    `journal entries that are ${what} are a gap in the recovered run`,
     async () => {
       const { run } = await killedRun();
       const journal = join(place.state, 'journal');
@@ -345,7 +345,7 @@ for (const [what, damage, detail] of ENTRIES)
     },
   );
 
-verifies('ST-3', 'raw output that cannot be redacted any more is kept, not recorded', async () => {
+verifies('ST-3', 'raw output that can no longer be redacted is kept, not recorded', async () => {
   const { run } = await killedRun();
   const secret = 'Zq81mKpXv0tRs5Wd9Lb2';
   appendFileSync(spoolOf(run, 'stdout'), `{"t":"text","id":"x","text":"${secret}"}\n`);
@@ -361,7 +361,7 @@ verifies('ST-3', 'raw output that cannot be redacted any more is kept, not recor
 
 verifies(
   'ST-3',
-  'an agent that damages the meta.json of its own running run changes nothing',
+  'an agent that damages the meta.json of its own run while it is running changes nothing',
   async () => {
     const path = join(place.folder, 'waits.yaml');
     const wait = 'while [ ! -e go ]; do sleep 0.02; done';
@@ -383,7 +383,7 @@ verifies(
       const recovered = await tacho(['runs', 'recover', '--no-wait']);
       expect(recovered.stdout).toContain(`${run}: is being recorded by a running tacho`);
       expect((await tacho(demo('fixed'))).code).toBe(0);
-      // A run that is at work is no attempt that failed.
+      // A running run is not a failed attempt.
       expect(existsSync(spoolOf(run, 'attempts'))).toBe(false);
     }
     rmSync(spoolOf(run, 'meta.json'));
@@ -398,10 +398,10 @@ verifies(
 
 verifies(
   'ST-3',
-  'a spool over the budget is left for `runs recover`, with one line; a new run is not delayed',
+  'a spool over the budget is left for `runs recover`, with one note; a new run is not delayed',
   async () => {
     const { run, shown } = await killedRun();
-    // Lines that say nothing, without room on the disk.
+    // Lines without content, in a sparse file.
     const { size } = statSync(spoolOf(run, 'stderr'));
     truncateSync(spoolOf(run, 'stderr'), size + 40 * 1024 * 1024);
     const next = await tacho(demo('fixed'));
@@ -418,7 +418,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'an automatic recovery that dies counts: after three of them only `runs recover` tries again',
+  'a crash of an automatic recovery is counted: after three of them only `runs recover` tries again',
   async () => {
     const { run, shown } = await killedRun();
     const auto = ['runs', 'recover', '--auto', '--no-wait'];
@@ -441,7 +441,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'an automatic recovery that hangs is ended after its time, and the new run is whole',
+  'an automatic recovery that hangs is stopped at its time limit, and the new run is complete',
   async () => {
     const { run, shown } = await killedRun();
     const log = join(place.folder, 'hangs');
@@ -461,7 +461,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'a run that the journal has without a spool is closed; a run that is imported is not',
+  'a run in the journal without a spool is closed; an imported run is not',
   async () => {
     const session = join(place.folder, '7e15eb39-6be6-4422-a6f5-000000000001.jsonl');
     const id = '7e15eb39-6be6-4422-a6f5-000000000001';
@@ -489,7 +489,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'a meta.json that the disk does not give just now closes nothing, and is read later',
+  'a meta.json that cannot be read for the moment closes nothing, and is read later',
   async () => {
     const { run, shown } = await killedRun();
     const env = {
@@ -510,7 +510,7 @@ verifies(
 
 verifies(
   ['ST-3', 'ST-7'],
-  'without a spool the secrets of a run are not known: its session file is not read',
+  'without a spool the secrets of a run are unknown: its session file is not read',
   async () => {
     const env = { TACHO_DEMO_SESSIONS: join(place.folder, 'sessions') };
     const filled = async (gone: boolean) => {
@@ -523,7 +523,7 @@ verifies(
   },
 );
 
-verifies('ST-3', 'a run without a spool that cannot be closed does not keep others', async () => {
+verifies('ST-3', 'a run without a spool that cannot be closed does not block others', async () => {
   const runs: string[] = [];
   for (const _ of [1, 2]) {
     const { run } = await killedRun();
@@ -548,7 +548,7 @@ verifies('ST-3', 'a run without a spool that cannot be closed does not keep othe
 
 verifies(
   'ST-3',
-  'a recovery that cannot look for spools says nothing and does not keep a new run',
+  'a recovery that cannot list the spools says nothing and does not block a new run',
   async () => {
     const { run } = await killedRun();
     const env = {
@@ -564,7 +564,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'a run that another recovery holds is named, and taken over on request',
+  'a run locked by another recovery is reported, and taken over on request',
   async () => {
     const { run } = await killedRun();
     const release = takeLock(spoolOf(run, 'recovering'));
@@ -583,7 +583,7 @@ verifies(
 
 verifies(
   'ST-3',
-  'runs without a spool are left to the recovery that is at them, and taken over on request',
+  'runs without a spool are left to the recovery that is closing them, and taken over on request',
   async () => {
     const { run } = await killedRun();
     rmSync(spoolOf(run), { recursive: true });
@@ -595,7 +595,7 @@ verifies(
   },
 );
 
-verifies(['ST-3', 'ST-5'], 'rm leaves a run that is being recorded or recovered', async () => {
+verifies(['ST-3', 'ST-5'], 'rm skips a run that is being recorded or recovered', async () => {
   const { run } = await killedRun();
   const refused = async () => {
     const { code, stdout } = await tacho(['runs', 'rm', run]);
@@ -614,14 +614,14 @@ verifies(['ST-3', 'ST-5'], 'rm leaves a run that is being recorded or recovered'
   expect(spools(place)).toEqual([]);
 });
 
-verifies('ST-3', 'a folder among the spools that no tacho made is left alone', async () => {
+verifies('ST-3', 'a foreign folder among the spools is left alone', async () => {
   expect((await tacho(demo('fixed'))).code).toBe(0);
   const names = ['notes', 'r_notes', 'spool-notes', `${runId(1)}.bak`];
   const before = Date.now() / 1000 - 86_400;
   for (const name of names) {
     mkdirSync(spoolOf(name));
     writeFileSync(spoolOf(name, 'kept.txt'), 'mine');
-    // Older than a run that is just being started.
+    // Older than a run that is just starting.
     writeFileSync(spoolOf(name, 'stdout'), '');
     utimesSync(spoolOf(name, 'stdout'), before, before);
   }

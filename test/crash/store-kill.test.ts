@@ -1,4 +1,4 @@
-/** Commands that change the store are killed at their worst moments, or run at once: no other run is lost or doubled. */
+/** Commands that change the store are killed at their worst moments, or run concurrently: no other run is lost or duplicated. */
 import { once } from 'node:events';
 import { createWriteStream, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -95,7 +95,7 @@ verifies('ST-10', 'a killed reindex leaves the index as it was', async () => {
   expect(left).toEqual([]);
 });
 
-verifies('ST-5', 'rm, gc, reindex and list at once lose no run that nobody named', async () => {
+verifies('ST-5', 'concurrent rm, gc, reindex and list lose no run except those named', async () => {
   const all = await importSome(8);
   const named = all.slice(0, 3);
   const results = await Promise.all([
@@ -115,7 +115,7 @@ verifies('ST-5', 'rm, gc, reindex and list at once lose no run that nobody named
 
 verifies(
   'ST-5',
-  'what rm deletes is gone from the disk at once, the others stay whole',
+  'runs deleted by rm disappear from the disk immediately; the others stay complete',
   async () => {
     const all = await importSome(4);
     const [gone] = all as [string];
@@ -130,44 +130,48 @@ verifies(
   },
 );
 
-verifies('ST-5', 'a command that holds the store is named; --force takes it over', async () => {
-  await importSome(1);
-  const path = join(place.state, 'store.lock');
-  const { takeLock } = await import('../../src/store/lock.ts');
-  const release = takeLock(path);
-  try {
-    const refused = await tacho(['runs', 'reindex']);
-    expect(refused.code).toBe(70);
-    expect(refused.stderr).toContain(`process ${process.pid} on`);
-    expect(refused.stderr).toContain('--force');
-    expect((await tacho(['runs', 'list'])).code).toBe(0);
-  } finally {
-    release?.();
-  }
-  const gc = ['runs', 'gc', '--max-runs', '0', '--json'];
-  const { archive } = JSON.parse((await tacho(gc)).stdout);
-  for (const command of [
-    ['runs', 'restore', archive],
-    ['runs', 'reindex'],
-    gc,
-    ['import', 'claude', sessionPath(0)],
-    ['runs', 'rm', 'last', '--yes'],
-  ]) {
-    const held = takeLock(path);
+verifies(
+  'ST-5',
+  'a command that holds the store lock is named; --force takes the lock over',
+  async () => {
+    await importSome(1);
+    const path = join(place.state, 'store.lock');
+    const { takeLock } = await import('../../src/store/lock.ts');
+    const release = takeLock(path);
     try {
-      const { code, stderr } = await tacho([...command, '--force']);
-      expect(code, `${command}: ${stderr}`).toBe(0);
+      const refused = await tacho(['runs', 'reindex']);
+      expect(refused.code).toBe(70);
+      expect(refused.stderr).toContain(`process ${process.pid} on`);
+      expect(refused.stderr).toContain('--force');
+      expect((await tacho(['runs', 'list'])).code).toBe(0);
     } finally {
-      held?.();
+      release?.();
     }
-  }
-});
+    const gc = ['runs', 'gc', '--max-runs', '0', '--json'];
+    const { archive } = JSON.parse((await tacho(gc)).stdout);
+    for (const command of [
+      ['runs', 'restore', archive],
+      ['runs', 'reindex'],
+      gc,
+      ['import', 'claude', sessionPath(0)],
+      ['runs', 'rm', 'last', '--yes'],
+    ]) {
+      const held = takeLock(path);
+      try {
+        const { code, stderr } = await tacho([...command, '--force']);
+        expect(code, `${command}: ${stderr}`).toBe(0);
+      } finally {
+        held?.();
+      }
+    }
+  },
+);
 
-verifies('ST-5', 'what rm cannot free yet is named, and freed by a later gc', async () => {
+verifies('ST-5', 'space that rm cannot free yet is reported, and freed by a later gc', async () => {
   const all = await importSome(2);
   const path = join(journal(), listSegments(journal())[0] as string);
   const [header = '', ...lines] = readFileSync(path, 'utf8').split('\n');
-  // As long as its writer lives, a segment is not written again.
+  // A segment is not rewritten while its writer is alive.
   const ours = JSON.stringify({ v: 1, ...thisOwner(journal()) });
   writeFileSync(path, [ours, ...lines].join('\n'));
   await tacho(['runs', 'reindex']);
@@ -196,7 +200,7 @@ verifies('ST-5', 'a segment that cannot be read to its end loses no run', async 
   await allVerify();
 });
 
-verifies('ST-5', 'a gc killed before it removes a segment leaves nothing twice', async () => {
+verifies('ST-5', 'a gc killed before it removes a segment leaves no run twice', async () => {
   await importSome(6);
   const gc = ['runs', 'gc', '--max-runs', '3', '--no-archive'];
   expect((await killedAt(gc, 'before_remove')).signal).toBe('SIGKILL');
@@ -204,13 +208,13 @@ verifies('ST-5', 'a gc killed before it removes a segment leaves nothing twice',
   const before = await figures();
   expect(before).toHaveLength(3);
   await allVerify();
-  // Archived from two segments that both hold the runs.
+  // Archived from two segments that both contain the runs.
   const { stdout } = await tacho(['runs', 'gc', '--max-runs', '0', '--json']);
   const { archive } = JSON.parse(stdout);
   const lines = zstdDecompressSync(readFileSync(archive)).toString('utf8').trimEnd().split('\n');
   expect(new Set(lines).size).toBe(lines.length);
   expect(await ids()).toEqual([]);
-  // An archive that an older version filled twice.
+  // An archive that an older version wrote twice.
   const twice = join(place.folder, 'twice.jsonl.zst');
   writeFileSync(twice, zstdCompressSync(Buffer.from(`${[...lines, ...lines].join('\n')}\n`)));
   const back = await tacho(['runs', 'restore', twice]);
@@ -219,7 +223,7 @@ verifies('ST-5', 'a gc killed before it removes a segment leaves nothing twice',
   await allVerify();
 });
 
-verifies('ST-5', 'a killed restore shows nothing, and can be repeated', async () => {
+verifies('ST-5', 'a killed restore lists no run, and can be repeated', async () => {
   await importSome(3);
   const before = await figures();
   const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
@@ -236,10 +240,10 @@ verifies('ST-5', 'a killed restore shows nothing, and can be repeated', async ()
 
 verifies(
   'ST-3',
-  'a restore into another folder, killed in a run, shows nothing of it',
+  'a restore into another folder, killed in the middle of a run, lists nothing of that run',
   async () => {
     const { path, run_id } = await largeArchive();
-    // Its entries come in several groups: the first one is durable by then.
+    // Its entries are stored in several groups; the first is already durable.
     const killed = await killedAt(['runs', 'restore', path], 'before_write:3');
     expect(killed.signal).toBe('SIGKILL');
     expect(filesBelow(journal()).some(({ bytes }) => bytes.includes(`"s":"${run_id}"`))).toBe(true);
@@ -254,26 +258,22 @@ verifies(
   },
 );
 
-verifies(
-  'ST-3',
-  'a restore that fails writes down no run as deleted that the store holds',
-  async () => {
-    const { path, run_id } = await largeArchive();
-    expect((await tacho(['runs', 'restore', path])).code).toBe(0);
-    // As if its recorder had been killed before the end.
-    const [segment = ''] = unpackJournal(journal());
-    const bytes = readFileSync(segment);
-    writeFileSync(segment, bytes.subarray(0, bytes.lastIndexOf('\n', -2) + 1));
-    for (const end of ['', '-wal', '-shm'])
-      rmSync(join(place.state, `tacho.db${end}`), { force: true });
-    const killed = await killedAt(['runs', 'restore', path], 'before_visible');
-    expect(killed.signal).toBe('SIGKILL');
-    expect(readTombstones(stateDirAt(place.state)).has(run_id)).toBe(false);
-    expect(await ids()).toEqual([run_id]);
-  },
-);
+verifies('ST-3', 'a failed restore marks no run as deleted that the store contains', async () => {
+  const { path, run_id } = await largeArchive();
+  expect((await tacho(['runs', 'restore', path])).code).toBe(0);
+  // As if its recorder had been killed before the end.
+  const [segment = ''] = unpackJournal(journal());
+  const bytes = readFileSync(segment);
+  writeFileSync(segment, bytes.subarray(0, bytes.lastIndexOf('\n', -2) + 1));
+  for (const end of ['', '-wal', '-shm'])
+    rmSync(join(place.state, `tacho.db${end}`), { force: true });
+  const killed = await killedAt(['runs', 'restore', path], 'before_visible');
+  expect(killed.signal).toBe('SIGKILL');
+  expect(readTombstones(stateDirAt(place.state)).has(run_id)).toBe(false);
+  expect(await ids()).toEqual([run_id]);
+});
 
-test('an archive is refused before anything is stored: a bomb, a foreign entry, a run without its end', async () => {
+test('an archive bomb, a foreign entry and a run without an end are refused before anything is stored', async () => {
   const [run_id] = (await importSome(1)) as [string];
   const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
   const lines = zstdDecompressSync(readFileSync(archive)).toString('utf8').trimEnd().split('\n');
@@ -319,7 +319,7 @@ test('an archive is refused before anything is stored: a bomb, a foreign entry, 
   expect(await ids()).toEqual([run_id]);
 });
 
-test('an archive with more runs than anybody keeps is refused', async () => {
+test('an archive with too many runs is refused', async () => {
   const [run_id] = (await importSome(1)) as [string];
   const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
   const [first = ''] = zstdDecompressSync(readFileSync(archive)).toString('utf8').split('\n');
@@ -335,7 +335,7 @@ test('an archive with more runs than anybody keeps is refused', async () => {
   expect(await ids()).toEqual([]);
 });
 
-/** An archive of one recorded run with 60 MB of text, which this state folder has never seen. */
+/** An archive of one recorded run with 60 MB of text, unknown to this state folder. */
 async function largeArchive(): Promise<{ path: string; run_id: string }> {
   await importSome(1);
   const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
@@ -354,7 +354,7 @@ async function largeArchive(): Promise<{ path: string; run_id: string }> {
   return { path, run_id };
 }
 
-test('large entries of an archive are restored in little memory', async () => {
+test('large archive entries are restored with little memory', async () => {
   const { path, run_id } = await largeArchive();
   const env = { NODE_OPTIONS: '--max-old-space-size=64' };
   const { code, stderr } = await tacho(['runs', 'restore', path], { env });
@@ -362,9 +362,9 @@ test('large entries of an archive are restored in little memory', async () => {
   expect(await ids()).toEqual([run_id]);
 });
 
-test('an archive that the disk has no room for is refused before anything is stored', async () => {
+test('an archive too large for the disk is refused before anything is stored', async () => {
   const why = whyNoMount('tmpfs');
-  if (why !== null) return note(`a disk without room for an archive: ${why}`);
+  if (why !== null) return note(`a disk too small for an archive: ${why}`);
   const { path } = await largeArchive();
   const disk = join(place.folder, 'disk');
   mount(['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs'], disk);

@@ -1,4 +1,4 @@
-/** Several tachos in one state folder at once (ST-6). */
+/** Several tacho processes in one state folder at the same time (ST-6). */
 import { expect } from 'vitest';
 import { demo, finished, kill, linesOf, type Result, usePlace } from '../e2e/cli.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -21,7 +21,7 @@ async function listed(): Promise<string[]> {
   return linesOf(stdout).map((row) => row.run_id as string);
 }
 
-verifies('ST-6', 'runs at the same time are all recorded, each whole and for itself', async () => {
+verifies('ST-6', 'concurrent runs are all recorded, each complete and separate', async () => {
   const runs = await Promise.all(SCRIPTS.map((script) => tacho(demo(script))));
   expect(runs.map((run) => finished(run).exit_reason)).toEqual([
     'ok',
@@ -42,34 +42,38 @@ verifies('ST-6', 'runs at the same time are all recorded, each whole and for its
   }
 });
 
-verifies('ST-6', 'runs go on while others list, verify, reindex and recover', async () => {
-  const first = await tacho(demo('fixed'));
-  const run = tacho(demo('default').filter((word) => word !== '--speed' && word !== '0'));
-  const others: number[] = [];
-  let going = true;
-  run.finally(() => {
-    going = false;
-  });
-  while (going) {
-    // A reindex makes the list again: while it works a run may not be found by its id.
-    const commands = [
-      [['list'], ['verify', first.records[0].run_id]],
-      [['reindex'], ['recover', '--no-wait']],
-    ];
-    const codes: Result[] = [];
-    for (const pair of commands)
-      codes.push(...(await Promise.all(pair.map((words) => tacho(['runs', ...words])))));
-    others.push(...codes.map(({ code }) => code ?? -1));
-  }
-  expect(new Set(others)).toEqual(new Set([0]));
-  expect((await run).code).toBe(0);
-  expect(await listed()).toHaveLength(2);
-  expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
-});
+verifies(
+  'ST-6',
+  'runs continue while other commands list, verify, reindex and recover',
+  async () => {
+    const first = await tacho(demo('fixed'));
+    const run = tacho(demo('default').filter((word) => word !== '--speed' && word !== '0'));
+    const others: number[] = [];
+    let going = true;
+    run.finally(() => {
+      going = false;
+    });
+    while (going) {
+      // A reindex rebuilds the list: meanwhile a run may not be found by its id.
+      const commands = [
+        [['list'], ['verify', first.records[0].run_id]],
+        [['reindex'], ['recover', '--no-wait']],
+      ];
+      const codes: Result[] = [];
+      for (const pair of commands)
+        codes.push(...(await Promise.all(pair.map((words) => tacho(['runs', ...words])))));
+      others.push(...codes.map(({ code }) => code ?? -1));
+    }
+    expect(new Set(others)).toEqual(new Set([0]));
+    expect((await run).code).toBe(0);
+    expect(await listed()).toHaveLength(2);
+    expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
+  },
+);
 
 verifies(
   'ST-6',
-  'one of several is killed: the others are whole, and the next finishes its record',
+  'one of several runs is killed: the others are complete, and the next run finishes its record',
   async () => {
     const victim = place.start(demo('flood'), {
       contract: 'cut',

@@ -1,4 +1,4 @@
-/** Runs the toy writer with its answers in a file, which outlives its death. */
+/** Runs the toy writer with its answers in a file, which remains after a kill. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export function startWriter(
   const out = openSync(answers, 'a');
   const child = spawn(process.execPath, [WRITER, ...args], {
     stdio: ['ignore', out, 'inherit'],
-    // Compiled once for all the writers of a test.
+    // Compiled once for all writers of a test.
     env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(answers), 'compiled'), ...env },
   });
   closeSync(out);
@@ -32,14 +32,14 @@ export function startWriter(
   return { child, ended };
 }
 
-/** The last number that was answered; fails when an answer was no number. */
+/** The last acknowledged number; fails when an answer is not a number. */
 export function lastAnswer(answers: string): number {
   const lines = readFileSync(answers, 'utf8').split('\n').slice(0, -1);
   expect(lines.filter((line) => !/^\d+$/.test(line))).toEqual([]);
   return Math.max(0, ...lines.map(Number));
 }
 
-/** Every entry up to the last answer is there, once, in order and unchanged. */
+/** Every entry up to the last answer exists, once, in order and unchanged. */
 export async function checkSession(
   dir: string,
   session: string,

@@ -1,4 +1,4 @@
-/** Agents of the Agent Client Protocol: a toy one, through the built command line. */
+/** A toy agent of the Agent Client Protocol, run with the built command line. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -28,7 +28,7 @@ const args = (steps: readonly object[], ...flags: string[]) => [
 
 const play = (steps: readonly object[], ...flags: string[]) => place.tacho(args(steps, ...flags));
 
-/** How the run ended, in the words that matter here. */
+/** The facts about the end of a run that matter here. */
 function endOf(result: Result): object {
   const { exit_reason, ok, final_output, error, completeness } = finished(result);
   return { code: result.code, exit_reason, ok, final_output, error, gaps: completeness.gaps };
@@ -40,7 +40,7 @@ const SHELL = { sessionUpdate: 'tool_call_update', toolCallId: 'c-1', kind: 'exe
 const asked = (kind: string, rawInput: object) => [
   { update: { ...SHELL, kind, sessionUpdate: 'tool_call', status: 'pending', rawInput } },
   {
-    // What is asked does not repeat the kind: the client has to remember it.
+    // The request does not repeat the kind: the client has to remember it.
     ask: { sessionUpdate: 'tool_call_update', toolCallId: 'c-1' },
     allowed: { status: 'completed', rawOutput: { output: 'bad', exitCode: 3 } },
     refused: { status: 'failed', rawOutput: 'no' },
@@ -74,7 +74,7 @@ describe('a run', () => {
 
   verifies(
     'AG-18',
-    'a prompt of megabytes reaches an ACP agent whole',
+    'a prompt of several megabytes reaches an ACP agent intact',
     async () => {
       const prompt = 'ä'.repeat(3_000_000);
       const options = ['run', '--agent', 'acp', '--output', 'json', '-', '--'];
@@ -87,13 +87,13 @@ describe('a run', () => {
     LONG_MS,
   );
 
-  verifies('AG-9', 'a permission is answered by the approval mode', async () => {
+  verifies('AG-9', 'the approval mode answers permission requests', async () => {
     const modes = ['default', 'edits', 'all'];
     const shell = asked('execute', { command: 'exit 3' });
     const edit = asked('edit', { path: 'x.txt', old_str: 'a', new_str: 'b' });
-    const told = [];
+    const results = [];
     for (const steps of [shell, edit]) {
-      for (const mode of modes) told.push(callsOf(await play(steps, '--approve', mode)));
+      for (const mode of modes) results.push(callsOf(await play(steps, '--approve', mode)));
     }
     const denied = (tool: string) => [
       { tool, decision: 'deny' },
@@ -107,24 +107,28 @@ describe('a run', () => {
       { tool: 'Edit', decision: 'allow' },
       { tool: 'Edit', status: 'ok', exit_code: null },
     ];
-    expect(told).toEqual([denied('Bash'), denied('Bash'), ran, denied('Edit'), edited, edited]);
+    expect(results).toEqual([denied('Bash'), denied('Bash'), ran, denied('Edit'), edited, edited]);
   });
 
-  verifies(['AG-2', 'AG-19'], 'updates of version 2 and of the future are survived', async () => {
-    const content = [{ type: 'text', text: 'Whole.' }];
-    const result = await play([
-      { update: { sessionUpdate: 'agent_message', messageId: 'm', content } },
-      { update: { sessionUpdate: 'zz_new_thing', data: 1 } },
-      { raw: '{"jsonrpc":"2.0","method":"_vendor/thing","params":{}}\n' },
-      { raw: '{"jsonrpc":"2.0","id":"v","method":"vendor/question","params":{}}\n' },
-      { update: { sessionUpdate: 'state_update', state: 'idle', stopReason: 'end_turn' } },
-      { answer: { messageId: 'u' } },
-    ]);
-    const gaps = ['unknown_record:2', 'usage_unknown'];
-    expect(endOf(result)).toEqual({ ...OK, final_output: 'Whole.', gaps });
-  });
+  verifies(
+    ['AG-2', 'AG-19'],
+    'updates of version 2 and of future versions are tolerated',
+    async () => {
+      const content = [{ type: 'text', text: 'Whole.' }];
+      const result = await play([
+        { update: { sessionUpdate: 'agent_message', messageId: 'm', content } },
+        { update: { sessionUpdate: 'zz_new_thing', data: 1 } },
+        { raw: '{"jsonrpc":"2.0","method":"_vendor/thing","params":{}}\n' },
+        { raw: '{"jsonrpc":"2.0","id":"v","method":"vendor/question","params":{}}\n' },
+        { update: { sessionUpdate: 'state_update', state: 'idle', stopReason: 'end_turn' } },
+        { answer: { messageId: 'u' } },
+      ]);
+      const gaps = ['unknown_record:2', 'usage_unknown'];
+      expect(endOf(result)).toEqual({ ...OK, final_output: 'Whole.', gaps });
+    },
+  );
 
-  verifies(['AG-2', 'AG-13'], 'garbage and a huge message do not end the talk', async () => {
+  verifies(['AG-2', 'AG-13'], 'garbage and a huge message do not end the session', async () => {
     const result = await play([
       { raw: 'npm warn something\n{"half":\n' },
       { text: 'x', times: 9_000_000 },
@@ -149,7 +153,7 @@ describe('a run', () => {
     expect(endOf(await play([{ exit: 0 }]))).toMatchObject({ code: 1, ok: false });
   });
 
-  verifies('AG-11', 'an error that answers the prompt is the end of the run', async () => {
+  verifies('AG-11', 'an error response to the prompt ends the run', async () => {
     const error = 'the model is overloaded';
     const result = await play([{ fail: { code: 529, message: error } }]);
     const gaps = ['usage_unknown'];
@@ -158,13 +162,13 @@ describe('a run', () => {
     expect(result.records.find((one: Row) => one.type === 'provider_error').data.status).toBe(529);
   });
 
-  verifies('AG-11', 'a stop reason that is no end of a turn is told', async () => {
+  verifies('AG-11', 'a stop reason other than the end of a turn is reported', async () => {
     const reasons = ['max_tokens', 'max_turn_requests', 'refusal', 'zz_new'];
-    const told = [];
+    const results = [];
     for (const stopReason of reasons) {
-      told.push(finished(await play([{ answer: { stopReason } }])).exit_reason);
+      results.push(finished(await play([{ answer: { stopReason } }])).exit_reason);
     }
-    expect(told).toEqual(['ok', 'max_steps', 'agent_error', 'agent_error']);
+    expect(results).toEqual(['ok', 'max_steps', 'agent_error', 'agent_error']);
   });
 });
 
@@ -185,7 +189,7 @@ describe('an interrupted run', () => {
 
   verifies(
     'RE-22',
-    'SIGINT cancels the turn of an ACP agent, which may have its last word',
+    'SIGINT cancels the turn of an ACP agent, which may still send its last text',
     async () => {
       const result = await interrupted([...waiting, { cancelled: true }]);
       const error = 'cancelled by SIGINT';
@@ -198,7 +202,7 @@ describe('an interrupted run', () => {
 
   verifies(
     'RE-22',
-    'an ACP agent that does not answer is ended',
+    'an ACP agent that does not answer is stopped',
     async () => {
       const result = await interrupted([
         { ignore: 'SIGTERM' },
@@ -212,13 +216,13 @@ describe('an interrupted run', () => {
 });
 
 describe('the session', () => {
-  verifies('AG-10', 'a session that goes on does not tell its history again', async () => {
+  verifies('AG-10', 'a resumed session does not repeat its history', async () => {
     const result = await play([{ text: 'New.' }], '--resume', 's-1');
     expect(endOf(result)).toEqual({ ...OK, final_output: 'New.' });
     expect(finished(result).session_id).toBe('s-1');
   });
 
-  verifies('RE-18', 'a model is chosen among those on offer, or the run is refused', async () => {
+  verifies('RE-18', 'a model on offer is selected; with any other the run is refused', async () => {
     const chosen = await play([{ text: 'Hi.' }], '--model', 'toy-2');
     expect(endOf(chosen)).toEqual({ ...OK, final_output: 'Hi.' });
     const refused = await play([{ text: 'Hi.' }], '--model', 'toy-3');
@@ -228,7 +232,7 @@ describe('the session', () => {
 });
 
 describe('the program', () => {
-  verifies('RE-21', 'no program, and one that is missing, are told', async () => {
+  verifies('RE-21', 'no program and a missing program are errors', async () => {
     const none = await place.tacho(['run', '--agent', 'acp', 'please']);
     expect({ code: none.code, said: none.stderr.includes('-- PROGRAM') }).toEqual({
       code: 2,
@@ -239,7 +243,7 @@ describe('the program', () => {
     expect(finished(missing).error).toContain('cannot start no-such-program: ENOENT');
   });
 
-  verifies('AG-17', 'tacho.yaml names the program once and for all', async () => {
+  verifies('AG-17', 'tacho.yaml can name the program', async () => {
     const command = toy([{ text: 'By target.' }]);
     const targets = { toy: { agent: 'acp', command } };
     writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets }));
@@ -247,7 +251,7 @@ describe('the program', () => {
     expect(endOf(result)).toEqual({ ...OK, final_output: 'By target.' });
   });
 
-  verifies('AG-3', 'what was recorded can be converted', async () => {
+  verifies('AG-3', 'a recorded stream can be converted', async () => {
     const kept = await play(
       asked('execute', { command: 'exit 3' }),
       '--approve',

@@ -1,4 +1,4 @@
-/** What gc archives, restore takes back; a run that restore would refuse stays in the store. */
+/** Runs archived by gc are restored by restore; a run that restore would refuse stays in the store. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
@@ -45,13 +45,13 @@ function changeByte(run_id: string, entry: number): void {
 }
 
 const FOREIGN: Record<string, (run_id: string) => EditedEntry> = {
-  'an entry that is no event': (s) => ({ s, o: 'capture', n: 2, e: 7 }),
+  'an entry that is not an event': (s) => ({ s, o: 'capture', n: 2, e: 7 }),
   'an entry of another source': (s) => ({ s, o: 'other', n: 1, e: {} }),
   'a conflict with an entry that is missing': (s) => ({ s, o: 'conflict:capture', n: 900, e: {} }),
 };
 
 for (const [what, entryOf] of Object.entries(FOREIGN))
-  verifies('ST-5', `${what} keeps its own run alone from being restored`, async () => {
+  verifies('ST-5', `${what} keeps only its own run from being restored`, async () => {
     const [bad, good] = [await record(), await record()];
     const { done } = await gcAll();
     const foreign = entryOf(bad);
@@ -77,7 +77,7 @@ const HARM: Record<string, { why: string; harm: (run_id: string) => void }> = {
     why: 'the journal lacks entry 3 of it',
     harm: (run_id) => changeByte(run_id, 3),
   },
-  'an entry that is no event': {
+  'an entry that is not an event': {
     why: 'the journal has an entry 3 that is not an event of it',
     harm: (run_id) =>
       editRun(segmentOf(run_id), run_id, (entries) => {
@@ -113,7 +113,7 @@ for (const [what, { why, harm }] of Object.entries(HARM))
     expect(await listed()).toEqual([]);
   });
 
-/** The journal as other writers could have left it: these segments and no more. */
+/** The journal as other writers could have left it: exactly these segments. */
 async function writeJournal(segments: readonly (readonly string[])[]): Promise<void> {
   const names = listSegments(journal());
   const [header = ''] = textLines(readFileSync(join(journal(), names[0] as string)));
@@ -130,7 +130,7 @@ async function writeJournal(segments: readonly (readonly string[])[]): Promise<v
 
 verifies(
   'ST-5',
-  'a run is archived in the order of its numbers, wherever its lines lie',
+  'a run is archived in numerical order, whatever the order of its lines',
   async () => {
     const [gone, run_id] = [await record(), await record()];
     const before = await replayed(run_id);
@@ -139,7 +139,7 @@ verifies(
     );
     const lines = of_run as string[];
     await writeJournal([[...(of_gone as string[]), ...lines.slice(0, 5)], lines.slice(5)]);
-    // The first segment is written again, and has a later name then.
+    // The first segment is rewritten and then has a later name.
     expect((await tacho(['runs', 'rm', gone])).code).toBe(0);
     expect(await replayed(run_id)).toBe(before);
     const { code, done } = await gcAll();
@@ -153,7 +153,7 @@ verifies(
 
 verifies(
   'ST-5',
-  'a conflict in an older segment is archived behind what it differs from',
+  'a conflict in an older segment is archived after the entry it conflicts with',
   async () => {
     const [other, run_id] = [await record(), await record()];
     const before = await replayed(run_id);

@@ -1,4 +1,4 @@
-/** Limits of a run: it is ended in good order, what it did is kept, and the record says which limit and why. */
+/** Limits of a run: the run is stopped properly, its work is kept, and the record names the limit and the reason. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -23,8 +23,8 @@ test.each([
   ['--max-steps', '2', /^\d+ steps, over --max-steps 2$/],
   ['--max-tokens', '250', /^\d+ tokens, over --max-tokens 250$/],
   ['--max-cost', '0.025', /^\$0\.\d+, over --max-cost 0\.025$/],
-  ['--loop-guard', '3', /^Bash was called 3 times with the same input, which is --loop-guard 3$/],
-])('%s %s ends the run as budget_exceeded and keeps what was done', async (flag, most, error) => {
+  ['--loop-guard', '3', /^Bash was called 3 times with the same input: --loop-guard 3$/],
+])('%s %s stops the run as budget_exceeded and keeps its record', async (flag, most, error) => {
   const result = await tacho(looping(flag, most));
   const end = finished(result);
   expect(result.code).toBe(5);
@@ -32,7 +32,7 @@ test.each([
   expect(end.error).toMatch(error);
   expect(end.tool_calls).toBeGreaterThan(0);
   expect(end.tool_calls).toBeLessThan(20);
-  // The last call may be ended before the agent says that it runs.
+  // The last call may be stopped before the agent reports that it is running.
   const count = (kind: string) => result.records.filter(({ type }) => type === kind).length;
   expect(count('tool_exec_finished')).toBe(count('tool_call_detected'));
 });
@@ -44,7 +44,7 @@ test('limits that are not reached change nothing', async () => {
   expect(finished({ records } as never)).toMatchObject({ exit_reason: 'ok', error: null });
 });
 
-test('a figure that is known only at the end still counts', async () => {
+test('a figure known only at the end still counts', async () => {
   writeFileSync(
     join(place.work, 'late.yaml'),
     'about: late\nsteps:\n  - say: done\n    usage: { input: 10, output: 5, cost: 2 }\n',
@@ -58,7 +58,7 @@ test('a figure that is known only at the end still counts', async () => {
   });
 });
 
-test('a limit that could not be checked is a warning', async () => {
+test('a limit that could not be checked gives a warning', async () => {
   writeFileSync(join(place.work, 'quiet.yaml'), 'about: quiet\nsteps:\n  - say: done\n');
   const flags = ['--max-cost', '1', '--max-tokens', '10'];
   const result = await tacho(demo('./quiet.yaml', ...flags));
@@ -68,7 +68,7 @@ test('a limit that could not be checked is a warning', async () => {
   expect(warnings.filter((text) => text.includes('could not be checked'))).toHaveLength(2);
 });
 
-test('tacho.yaml sets limits of a target, and a flag goes before them', async () => {
+test('tacho.yaml sets the limits of a target, and a flag overrides them', async () => {
   writeFileSync(join(place.work, 'loop.yaml'), LOOP);
   writeFileSync(
     join(place.work, 'tacho.yaml'),
@@ -86,7 +86,7 @@ test('tacho.yaml sets limits of a target, and a flag goes before them', async ()
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
     expect.stringContaining(
-      'tacho.yaml:4:5: targets.careful.loop_guard must be a whole number from 2 on',
+      'tacho.yaml:4:5: targets.careful.loop_guard must be a whole number of at least 2',
     ),
   ]);
 });
@@ -101,7 +101,7 @@ test.each([
   expect([code, stdout]).toEqual([2, '']);
 });
 
-test('a negative figure is unknown, is reported, and keeps no limit from being reached', async () => {
+test('a negative figure is unknown and reported, and does not hide a reached limit', async () => {
   writeFileSync(
     join(place.work, 'negative.yaml'),
     `about: negative
@@ -124,7 +124,7 @@ test('a limit that the agent reports too late is refused before anything starts'
   const refused = await tacho(['run', ...late, '--output', 'json', 'go']);
   expect([refused.code, refused.stdout, existsSync(place.state)]).toEqual([2, '', false]);
   expect(refused.stderr).toBe(
-    'error: --max-cost cannot stop a run of claude in time: Claude Code reports its cost only at the end; use --max-tool-calls, --max-steps or --timeout, or add --best-effort-limits to check it when the run has ended\n',
+    'error: --max-cost cannot stop a run of claude in time: Claude Code reports its cost only at the end.\nUse --max-tool-calls, --max-steps or --timeout, or add --best-effort-limits to check it when the run has ended.\n',
   );
   writeFileSync(
     join(place.work, 'eval.yaml'),
@@ -134,7 +134,7 @@ test('a limit that the agent reports too late is refused before anything starts'
   expect([graded.code, graded.stderr]).toEqual([2, expect.stringContaining('--max-cost cannot')]);
 });
 
-test('--best-effort-limits accepts it, and so does a target; it counts when the run has ended', async () => {
+test('--best-effort-limits accepts it, on the command line or in a target; it counts after the run', async () => {
   const records = [
     { type: 'system', subtype: 'init', session_id: 's', model: 'm', cwd: place.work, tools: [] },
     { type: 'result', subtype: 'success', is_error: false, result: 'done', total_cost_usd: 2 },

@@ -1,4 +1,4 @@
-/** The chaos agent as a real process: every script, its output, its end and the files that it leaves. */
+/** The chaos agent as a real process: every script, its output, its exit and its files. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -54,7 +54,7 @@ function play(args: string[], given: Given = {}): Promise<Played> {
   child.stdin.on('error', () => {});
   child.stdin.end(given.prompt ?? '');
   return new Promise((done) => {
-    // Not `close`: a process left behind may hold stdout.
+    // Not `close`: a process it started may still hold stdout.
     child.on('exit', async (code, signal) => {
       await wait(30);
       done({ code, signal, bytes: Buffer.concat(pieces), stderr });
@@ -69,7 +69,7 @@ function recordsOf({ bytes }: Played): Row[] {
   return lines.map((line) => JSON.parse(line));
 }
 
-/** The records' types after the greeting, equal neighbours as one. */
+/** The record types after the greeting, equal neighbours merged. */
 function typesOf(played: Played): string {
   const types = recordsOf(played).map((record) => String(record.t));
   return types.filter((type, index) => index > 0 && type !== types[index - 1]).join(' ');
@@ -77,7 +77,7 @@ function typesOf(played: Played): string {
 
 const END = 'turn text turn_end end';
 
-/** What each script prints after its greeting, its exit code, and the files it makes. */
+/** The output of each script after its greeting, its exit code, and its files. */
 const plays: Record<
   string,
   { types: string; end: string | null; code?: number; files?: string[] }
@@ -119,7 +119,7 @@ const plays: Record<
       'turn text usage turn_end end',
     ].join(' '),
     end: 'ok',
-    // A folder of its own: whoever tries tacho in a project keeps their README.
+    // A separate folder, so that trying tacho in a project does not overwrite its README.
     files: ['tacho-demo'],
   },
   denied: {
@@ -178,7 +178,7 @@ const plays: Record<
     end: 'ok',
   },
 };
-/** Scripts with tests of their own below. */
+/** Scripts with separate tests below. */
 const special = [
   'child',
   'child-daemon',
@@ -199,7 +199,7 @@ describe('each shipped script', () => {
   });
 
   for (const [name, expected] of Object.entries(plays)) {
-    test(`${name} plays as it says`, async () => {
+    test(`${name} behaves as documented`, async () => {
       const played = await play(['--script', name]);
       const last = recordsOf(played).at(-1);
       expect({
@@ -213,12 +213,12 @@ describe('each shipped script', () => {
 });
 
 describe('faults', () => {
-  test('a crash looks like one', async () => {
+  test('a crash exits like a crash', async () => {
     const played = await play(['--script', 'crash']);
     expect(played.stderr).toContain('Error: out of luck');
   });
 
-  test('a killed agent has written everything before', async () => {
+  test('a killed agent has written all of its output so far', async () => {
     const played = await play(['--script', 'killed']);
     expect({ code: played.code, signal: played.signal, types: typesOf(played) }).toEqual({
       code: null,
@@ -227,13 +227,13 @@ describe('faults', () => {
     });
   });
 
-  test('a cut line has no end', async () => {
+  test('a cut line has no line end', async () => {
     const played = await play(['--script', 'cut', '--no-timestamps']);
     const last = played.bytes.toString().split('\n').at(-1) ?? '';
     expect([played.code, last]).toEqual([1, '{"t":"text","id":"half","text":"This sentence i']);
   });
 
-  test('garbage between records is kept, byte for byte', async () => {
+  test('garbage between records is kept byte for byte', async () => {
     const played = await play(['--script', 'garbage', '--no-timestamps']);
     const lines = played.bytes.toString('latin1').split('\n').slice(1);
     const spoken = lines.filter((line) => !/^\{"t":"(turn|turn_end|text|end)"/.test(line));
@@ -249,7 +249,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('a long line is as long as the script says, with and without its end', async () => {
+  test('a long line has the scripted length, with and without a line end', async () => {
     const whole = await play(['--script', 'long-line', '--no-timestamps']);
     const longest = Math.max(...recordsOf(whole).map((record) => String(record.text ?? '').length));
     expect([whole.code, longest]).toEqual([0, 12_000_000]);
@@ -262,7 +262,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('stderr is written too', async () => {
+  test('stderr is written as well', async () => {
     const played = await play(['--script', 'stderr']);
     expect(played.stderr).toBe('warning: the demo writes to stderr\nerror: not really\n');
   });
@@ -273,13 +273,13 @@ describe('faults', () => {
       seen: (child, sofar) => {
         if (done || !sofar.includes(text)) return;
         done = true;
-        // The agent sets its signal handlers right after it has written.
+        // The agent sets its signal handlers right after its first output.
         setTimeout(() => then(child), 50);
       },
     };
   };
 
-  test('a hanging agent ends by SIGTERM, the stubborn one only by SIGKILL', async () => {
+  test('SIGTERM stops a hanging agent; the stubborn one needs SIGKILL', async () => {
     const hang = await play(
       ['--script', 'hang'],
       whenSaid('call_start', (child) => child.kill()),
@@ -296,7 +296,7 @@ describe('faults', () => {
     expect([stubborn.code, stubborn.signal]).toEqual([null, 'SIGKILL']);
   });
 
-  test('the polite one says that it was interrupted', async () => {
+  test('the polite agent reports that it was interrupted', async () => {
     const given = whenSaid('turn_end', (child) => child.kill('SIGINT'));
     const played = await play(['--script', 'hang-polite', '--no-timestamps'], given);
     expect(recordsOf(played).at(-1)).toEqual({
@@ -309,7 +309,7 @@ describe('faults', () => {
   });
 
   for (const name of ['child', 'child-daemon']) {
-    test(`${name} leaves a process behind and names it`, async () => {
+    test(`${name} leaves a process running and reports its id`, async () => {
       const played = await play(['--script', name]);
       const note = recordsOf(played).find((record) => record.t === 'note');
       const pid = Number(/^pid (\d+)$/.exec(String(note?.text))?.[1]);
@@ -320,7 +320,7 @@ describe('faults', () => {
 });
 
 describe('the tools', () => {
-  test('really work, inside the work folder only', async () => {
+  test('do real work, inside the work folder only', async () => {
     const played = await play(['--script', 'tools']);
     const records = recordsOf(played);
     const answers = records.filter((record) => record.t === 'call_end');
@@ -360,7 +360,7 @@ describe('the tools', () => {
     expect(readdirSync(folder)).not.toContain('x.txt');
   });
 
-  test('the default script runs no program that was there before', async () => {
+  test('the default script runs no existing program', async () => {
     const proof = join(folder, 'proof');
     writeFileSync(join(folder, 'foreign.sh'), `touch ${proof}\n`);
     mkdirSync(join(cwd, 'tacho-demo'));
@@ -369,7 +369,7 @@ describe('the tools', () => {
     expect([played.code, existsSync(proof)]).toEqual([1, false]);
   });
 
-  test('an unmet expectation ends the play as a failure of the agent', async () => {
+  test('an unmet expectation fails the agent', async () => {
     const script = join(folder, 'my.yaml');
     const call = '{ tool: run, input: { cmd: exit 2 }, expect: { exit_code: 0 } }';
     writeFileSync(script, `timestamps: false\nsteps: [{ calls: [${call}] }]\n`);
@@ -394,7 +394,7 @@ describe('the program', () => {
     expect((await play(['--seed', 'x'])).bytes.equals(seeded.bytes)).toBe(true);
   });
 
-  verifies('AG-18', 'gets the prompt exactly, of any length', async () => {
+  verifies('AG-18', 'gets the exact prompt, of any length', async () => {
     const prompts = ['it\'s "quoted" $HOME `x`\r\n\u2028 ąęś 👩‍🚀', 'long '.repeat(1_000_000)];
     const sums = prompts.map((text) => createHash('sha256').update(text).digest('hex'));
     const short = await play(['--script', 'stderr'], { prompt: prompts[0] ?? '' });
@@ -423,7 +423,7 @@ describe('the program', () => {
     expect(new Set(ids.map((record) => record.id)).size).toBe(8);
   });
 
-  test('asks only where the approval mode does not cover the call', async () => {
+  test('asks only when the approval mode does not cover the call', async () => {
     const sources = async (mode: string) => {
       const records = recordsOf(await play(['--script', 'denied', '--approve', mode]));
       const decisions = records.filter((record) => record.t === 'decision');
@@ -434,39 +434,39 @@ describe('the program', () => {
     expect(await sources('all')).toEqual(['deny by user', 'allow by mode']);
   });
 
-  test('streams every text when asked to', async () => {
+  test('streams every text on request', async () => {
     const records = recordsOf(await play(['--script', 'stderr', '--stream']));
     const deltas = records.filter((record) => record.t === 'text_delta');
     expect(deltas.map((record) => record.text)).toEqual(['Quiet', ' here.']);
   });
 
-  test('says what is wrong with its arguments and scripts', async () => {
+  test('reports wrong arguments and scripts', async () => {
     writeFileSync(join(cwd, 'bad.yaml'), 'steps:\n  - say: 5\n');
-    const told = async (...args: string[]) => {
+    const failure = async (...args: string[]) => {
       const { code, stderr, bytes } = await play(args);
       return [code, stderr, bytes.length];
     };
-    expect(await told('--script', 'bad.yaml')).toEqual([
+    expect(await failure('--script', 'bad.yaml')).toEqual([
       2,
-      'error: bad.yaml:2:5: steps[0].say must be a text\n',
+      'error: bad.yaml:2:5: steps[0].say must be a string\n',
       0,
     ]);
-    expect(await told('--script', 'nowhere')).toEqual([
+    expect(await failure('--script', 'nowhere')).toEqual([
       2,
-      'error: nowhere: no such script; --list names those that come with the agent\n',
+      'error: nowhere: no such script; use --list to list the shipped ones\n',
       0,
     ]);
-    expect((await told('--approve', 'never'))[0]).toBe(2);
-    expect((await told('--colour'))[0]).toBe(2);
+    expect((await failure('--approve', 'never'))[0]).toBe(2);
+    expect((await failure('--colour'))[0]).toBe(2);
   });
 
-  test('names its scripts and its version', async () => {
+  test('lists its scripts and its version', async () => {
     const list = (await play(['--list'])).bytes.toString().trim().split('\n');
     expect(list.map((line) => line.split(' ')[0])).toEqual(shippedNames());
     expect((await play(['--version'])).bytes.toString()).toBe('1.0.0\n');
   });
 
-  test('stops when nobody reads any more', async () => {
+  test('stops when its output is closed', async () => {
     let closed = false;
     const played = await play(['--script', 'flood'], {
       seen: (child) => {

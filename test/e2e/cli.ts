@@ -1,4 +1,4 @@
-/** The built CLI as a child process, each test in a folder of its own; what is left behind is ended and removed. */
+/** The built CLI as a child process, each test in its own folder; leftover processes and files are removed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,11 +21,11 @@ export interface Options {
   cwd?: string;
   env?: Record<string, string>;
   input?: string | Buffer;
-  /** Called with everything stdout gave so far, at each piece. */
+  /** Called after each chunk with all of stdout so far. */
   seen?: (sofar: string, child: ChildProcess) => void;
-  /** How stdout is held against the contract: as a whole stream, one cut by our own kill, or not at all. */
+  /** How stdout is checked against the contract: as a complete stream, as one cut by our own kill, or not at all. */
   contract?: 'whole' | 'cut' | 'none';
-  /** Run by this program instead: it gets node's path and all arguments behind its own. */
+  /** Run by this program instead: its own arguments are followed by node's path and all arguments. */
   under?: string[];
 }
 
@@ -35,7 +35,7 @@ export interface Result {
   stdout: string;
   bytes: Buffer;
   stderr: string;
-  /** The lines of stdout, parsed, where they are JSON lines. */
+  /** The parsed lines of stdout, when they are JSON lines. */
   records: Row[];
 }
 
@@ -52,11 +52,11 @@ export interface Place {
   readonly state: string;
   start(args: readonly string[], options?: Options): Started;
   tacho(args: readonly string[], options?: Options): Promise<Result>;
-  /** Processes of this place that still run. */
+  /** Running processes of this place. */
   left(): number[];
 }
 
-/** The contract holds for every stdout of `run` and `replay` in json mode, whatever the test is about (RE-25). */
+/** Every stdout of `run` and `replay` in json mode follows the contract, whatever the test is about (RE-25). */
 function holdContract(args: readonly string[], result: Result, how: Options['contract']): void {
   if (how === 'none' || !/^(run|replay)$/.test(args[0] ?? '')) return;
   if (args[args.indexOf('--output') + 1] !== 'json' || result.code === 2) return;
@@ -84,7 +84,7 @@ function parsed(text: string): Row[] {
   }
 }
 
-/** Processes that have this text in their environment. */
+/** Processes with this text in their environment. */
 function processesWith(text: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
@@ -103,8 +103,8 @@ const withoutNotes = (result: Result): Result => ({
   stderr: result.stderr.replace(/^note: .* \(trusted\)\n/gm, ''),
 });
 
-/** A folder for each test, with `TACHO_HOME` in it. `trust`: its files are agreed to, as in CI, and stderr is without the
- * notes of that. */
+/** A folder for each test, with `TACHO_HOME` in it. `trust`: its files are approved, as in CI, and stderr has no notes
+ * about that. */
 export function usePlace({ trust = false } = {}): Place {
   let folder = '';
   const trusting = (options: Options): Options =>
@@ -143,7 +143,7 @@ export function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already.
+    // It has already exited.
   }
 }
 
@@ -152,7 +152,7 @@ function start(place: Place, args: readonly string[], options: Options): Started
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
     HOME: place.folder,
     TACHO_HOME: place.state,
-    // One for all tests, so that each start finds the code compiled.
+    // Shared by all tests, so that each start finds compiled code.
     XDG_CACHE_HOME: join(process.env.XDG_STATE_HOME ?? place.folder, 'cache'),
     ...options.env,
   };
@@ -191,11 +191,11 @@ function collect(child: ChildProcess, options: Options): Promise<Result> {
   });
 }
 
-/** Waits for a condition. Fails the test after a generous time. */
-export async function until(holds: () => boolean, what = 'condition'): Promise<void> {
+/** Waits for a condition. Fails the test after a generous time limit. */
+export async function until(condition: () => boolean, what = 'condition'): Promise<void> {
   const end = performance.now() + 60_000;
-  while (!holds()) {
-    if (performance.now() > end) throw new Error(`waited in vain for: ${what}`);
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`timed out waiting for: ${what}`);
     await sleep(10);
   }
 }
@@ -207,7 +207,7 @@ export function demo(script: string, ...more: string[]): string[] {
 
 export const finished = (result: Result): Row => result.records.at(-1)?.data;
 
-/** The bytes of a file; of a packed segment of a journal its text. */
+/** The bytes of a file; for a packed journal segment, its text. */
 function contentOf(path: string): Buffer {
   const is_packed = /[/\\]journal[/\\][^/\\]+\.jsonl\.zst$/.test(path);
   return is_packed ? segmentText(path.slice(0, -'.zst'.length)) : readFileSync(path);
@@ -222,7 +222,7 @@ export function filesBelow(folder: string): { path: string; bytes: Buffer }[] {
     .map((path) => ({ path, bytes: contentOf(path) }));
 }
 
-/** Runs that are not finished have a folder here. */
+/** Unfinished runs have a folder here. */
 export function spools(place: Place): string[] {
   const folder = join(place.state, 'spool');
   return existsSync(folder) ? readdirSync(folder) : [];

@@ -1,4 +1,4 @@
-/** A clock that is set while a run goes on. */
+/** A clock that is set during a run. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { demo, finished, fixture, usePlace } from './cli.ts';
 const place = usePlace();
 const { tacho } = place;
 
-test('the clock leaps by an hour in mid-run: durations of the run and its calls are those of the work', async () => {
+test('a clock that jumps by an hour during a run does not change the durations of the run and its calls', async () => {
   const script = join(place.work, 'slow.yaml');
   writeFileSync(
     script,
@@ -29,7 +29,7 @@ test('the clock leaps by an hour in mid-run: durations of the run and its calls 
   expect(JSON.parse(stdout).metrics.duration_ms).toBe(duration_ms);
 });
 
-test('the clock leaps while messages are recorded: the duration is that of the work', async () => {
+test('a clock that jumps while messages are recorded does not change the duration', async () => {
   let hours = 0;
   const now = () => Date.now() + 3_600_000 * hours++;
   const clock = { ...systemClock, now };

@@ -1,4 +1,4 @@
-/** Compiled code lies in a folder that only the user can write; who could write there would run code as the user. */
+/** Compiled code is stored in a folder that only the user can write: anyone else who could would run code as the user. */
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -29,7 +29,7 @@ const start = async (env: Record<string, string> = {}) => {
 };
 const entries = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
 
-test('it is ~/.cache/tacho, closed to others whatever the umask, and never the temporary folder', async () => {
+test('the cache is ~/.cache/tacho, private whatever the umask, and never the temporary folder', async () => {
   const tmp = join(place.folder, 'tmp');
   mkdirSync(tmp, { mode: 0o1777 });
   await start({ TMPDIR: tmp });
@@ -41,7 +41,7 @@ test('it is ~/.cache/tacho, closed to others whatever the umask, and never the t
   expect(modes).toEqual([]);
 });
 
-test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are followed', async () => {
+test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are respected', async () => {
   const [xdg, own] = [join(place.folder, 'xdg'), join(place.folder, 'own')];
   await start({ XDG_CACHE_HOME: xdg });
   expect(entries(join(xdg, 'tacho'))).toHaveLength(1);
@@ -49,15 +49,15 @@ test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are followed', async () => {
   expect([entries(own).length, entries(cache())]).toEqual([1, []]);
 });
 
-test('there is none in the folder we are in, which an empty or relative HOME would mean', async () => {
+test('an empty or relative HOME creates no cache in the current folder', async () => {
   const XDG_STATE_HOME = join(place.folder, 'user');
   for (const HOME of ['', '.']) await start({ HOME, XDG_STATE_HOME });
   expect(entries(place.work)).toEqual([]);
 });
 
-test('there is none where others can write, behind a link, or in a folder of another user', async () => {
+test("no cache is created where others can write, behind a link, or in another user's folder", async () => {
   mkdirSync(cache(), { recursive: true });
-  // In a sticky folder others cannot replace an entry, but put one there first.
+  // In a sticky folder others cannot replace an entry, but can create it first.
   for (const mode of [0o777, 0o1777, 0o720]) {
     chmodSync(cache(), mode);
     await start();
@@ -75,7 +75,7 @@ test('there is none where others can write, behind a link, or in a folder of ano
   expect(entries(elsewhere)).toEqual([]);
   if (process.getuid?.() !== 0)
     return note('compile-cache.test.ts: needs root: folders of another user');
-  // Its own folder, and the one that it is in, where its owner can put another in its place.
+  // Its own folder and the parent folder, where the owner can replace it.
   for (const owned of [['tacho'], []]) {
     const foreign = join(place.folder, `foreign-${owned.length}`);
     mkdirSync(join(foreign, 'tacho'), { recursive: true });
@@ -85,7 +85,7 @@ test('there is none where others can write, behind a link, or in a folder of ano
   }
 });
 
-/** The files with compiled code, each with the moment it was made. */
+/** The files of compiled code, each with its creation time. */
 function codeFiles(): Map<string, number> {
   const [name] = entries(cache());
   const folder = join(cache(), name ?? '');
@@ -93,7 +93,7 @@ function codeFiles(): Map<string, number> {
   return new Map(files.map((file) => [join(folder, file), statSync(join(folder, file)).mtimeMs]));
 }
 
-test('what was compiled is kept by the first start that ends well, and used by the next', async () => {
+test('the first successful start stores its compiled code, and the next one uses it', async () => {
   const env = { XDG_CACHE_HOME: '' };
   await place.tacho(['runs', 'list', '--limit', 'x'], { env });
   expect([...codeFiles()]).toEqual([]);
@@ -108,7 +108,7 @@ test('what was compiled is kept by the first start that ends well, and used by t
   expect(codeFiles()).toEqual(kept);
 });
 
-test('a command that sets flags of V8 finds its code again', async () => {
+test('a command that sets V8 flags finds its compiled code', async () => {
   const env = { XDG_CACHE_HOME: '' };
   const convert = () => place.tacho(['convert', '--agent', 'demo'], { env, input: '{}\n' });
   expect((await convert()).code).toBe(0);
@@ -117,7 +117,7 @@ test('a command that sets flags of V8 finds its code again', async () => {
   expect(codeFiles()).toEqual(kept);
 });
 
-test('code that is kept after V8 has collected garbage runs on the next start', async () => {
+test('code stored after a garbage collection runs on the next start', async () => {
   const NODE_OPTIONS = `--max-old-space-size=80 --require ${fixture('fills-heap-at-exit.cjs')}`;
   const env = { XDG_CACHE_HOME: '', NODE_OPTIONS };
   const commands = [
@@ -128,7 +128,7 @@ test('code that is kept after V8 has collected garbage runs on the next start', 
     expect(await place.tacho(args, { env, input: '{}\n' })).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('code that was not used for 30 days is removed when other code is kept, and nothing else', async () => {
+test('only code that was unused for 30 days is removed, when other code is stored', async () => {
   const old = (path: string, days: number) => {
     const then = Date.now() / 1000 - days * 86_400;
     utimesSync(path, then, then);
@@ -152,7 +152,7 @@ test('code that was not used for 30 days is removed when other code is kept, and
   expect(left.filter((name) => name.length < 9).sort()).toEqual(stay);
   expect([left.length, entries(join(place.folder, 'elsewhere'))]).toEqual([5, []]);
 
-  // What is used is not old; a start that keeps nothing new removes nothing.
+  // Used code is not old; a start that stores nothing removes nothing.
   const [own = ''] = left.filter((name) => !stay.includes(name));
   const used = () => (Date.now() - statSync(join(cache(), own)).mtimeMs) / 86_400_000;
   make('code-1', 31);
@@ -161,7 +161,7 @@ test('code that was not used for 30 days is removed when other code is kept, and
   expect([used() < 1, entries(cache()).includes('code-1')]).toEqual([true, true]);
 });
 
-test('code that is damaged, or of another build, is not run', async () => {
+test('damaged code, or code of another build, is not run', async () => {
   await start();
   const kept = codeFiles();
   const wrong = [
@@ -179,13 +179,13 @@ test('code that is damaged, or of another build, is not run', async () => {
   }
 });
 
-test('each file of the bundle begins with the hash of what follows', () => {
+test('each file of the bundle begins with the hash of the rest', () => {
   const dist = join(root, 'dist');
   for (const name of readdirSync(dist).filter((name) => name.endsWith('.cjs'))) {
     const bytes = readFileSync(join(dist, name));
     const hash = createHash('sha256').update(bytes.subarray(32)).digest('hex').slice(0, 28);
     expect(bytes.toString('latin1', 0, 32)).toBe(`/*${hash}*/`);
-    // The launcher reads it one byte a character.
+    // The launcher reads it as latin1.
     expect(bytes.every((byte) => byte < 0x80)).toBe(true);
   }
 });

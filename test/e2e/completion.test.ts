@@ -1,7 +1,7 @@
 /** Completion in the real shells: commands, options, values of the store and of tacho.yaml, and paths. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bin, demo, filesBelow, usePlace } from './cli.ts';
 import { can } from './needs.ts';
@@ -31,7 +31,7 @@ async function prepare(): Promise<{ run: string; env: Record<string, string> }> 
   return { run: String(records[0].run_id).slice(2, 12), env };
 }
 
-/** What each line of words completes to, by a program that prints the candidates of one line per line. */
+/** The completions of each line of words, by a program that prints the candidates of one line per line. */
 const lines = (text: string) =>
   text
     .trimEnd()
@@ -62,6 +62,7 @@ test('bash completes commands, options, agents, runs, targets, labels, choices a
     ],
     [['run', '--target', ''], ['review']],
     [['run', '--label', ''], ['build=7']],
+    [['runs', 'list', '--project', basename(place.work)], [basename(place.work)]],
     [['run', '--label', 'build', '='], ['7']],
     [['import', '--sh'], []],
     [
@@ -104,7 +105,7 @@ ${asked.map(([words]) => ask(words)).join('\n')}`;
   expect(unknown.stderr).toContain('Allowed choices are bash, zsh, fish.');
 }, 120_000);
 
-test('a store or configuration that cannot be read completes to nothing, without an error', async () => {
+test('an unreadable store or configuration completes to nothing, without an error', async () => {
   const { env } = await prepare();
   writeFileSync(join(place.work, 'tacho.yaml'), 'targets: [');
   writeFileSync(join(place.state, 'tacho.db'), 'no database');
@@ -119,7 +120,7 @@ test('a store or configuration that cannot be read completes to nothing, without
 });
 
 test.runIf(can('fish', 'completion in fish'))(
-  'fish shows values with what they mean',
+  'fish shows values with their descriptions',
   async () => {
     const { run, env } = await prepare();
     const script = join(place.folder, 'tacho.fish');
@@ -143,9 +144,9 @@ test.runIf(can('fish', 'completion in fish'))(
   120_000,
 );
 
-/** zsh completes in its line editor only: its own functions for candidates are replaced by ones that print them. */
+/** zsh completes only in its line editor: its functions for candidates are replaced by ones that print them. */
 test.runIf(can('zsh', 'completion in zsh'))(
-  'zsh gets values with what they mean',
+  'zsh gets values with their descriptions',
   async () => {
     const { run, env } = await prepare();
     const script = (await tacho(['completion', 'zsh'])).stdout;

@@ -1,4 +1,4 @@
-/** `tacho.yaml`, flags, and what of them reaches the agent: prompt, arguments, environment, folder. */
+/** `tacho.yaml`, flags, and how they reach the agent: prompt, arguments, environment, folder. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { finished, fixture, type Options, type Result, type Row, usePlace } from
 
 const place = usePlace({ trust: true });
 const { tacho } = place;
-const command = () => JSON.stringify([process.execPath, fixture('tells-agent.mjs')]);
+const command = () => JSON.stringify([process.execPath, fixture('echo-agent.mjs')]);
 const sha256 = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
 
 function config(text: string, folder = place.work): string {
@@ -20,13 +20,13 @@ function config(text: string, folder = place.work): string {
 const toy = (more = '') =>
   config(`targets:\n  toy:\n    agent: claude\n    command: ${command()}\n${more}`);
 
-/** What the toy agent says it was given. */
-const told = (result: Result): Row => JSON.parse(finished(result).final_output);
+/** The toy agent's report of its input. */
+const inputOf = (result: Result): Row => JSON.parse(finished(result).final_output);
 
 async function run(words: string[], options: Options = {}): Promise<Row> {
   const result = await tacho(['run', '--output', 'json', ...words], options);
   expect([result.code, result.stderr]).toEqual([0, '']);
-  return told(result);
+  return inputOf(result);
 }
 
 test('a target names agent, program, model, arguments, environment, folder and limits', async () => {
@@ -55,7 +55,7 @@ test('a target names agent, program, model, arguments, environment, folder and l
   });
 });
 
-test('flags come before what the target says, and arguments after --, unchanged, behind its own', async () => {
+test("flags override the target, and arguments after -- follow the target's, unchanged", async () => {
   toy('    model: big\n    args: [--a]\n    env: { WORD: from-target }\n    approve: edits\n');
   const flags = [
     '--model',
@@ -82,7 +82,7 @@ test('flags come before what the target says, and arguments after --, unchanged,
 });
 
 for (const name of ['model', 'resume'])
-  test(`a ${name} that the agent would take for a flag is refused`, async () => {
+  test(`a ${name} that the agent would read as a flag is refused`, async () => {
     toy();
     const { code, stderr } = await tacho([
       'run',
@@ -95,26 +95,26 @@ for (const name of ['model', 'resume'])
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${name} must not begin with "-"`)]);
   });
 
-test('default_target is taken when neither agent nor target is given', async () => {
+test('default_target is used when neither agent nor target is given', async () => {
   config(`default_target: toy\ntargets:\n  toy: { agent: claude, command: ${command()} }\n`);
   expect((await run(['hello'])).bytes).toBe(5);
   const other = await tacho(['run', '--agent', 'demo', 'hello', '--', '--speed', '0']);
   expect([other.code, other.stdout.includes(' demo 1.0.0 ')]).toEqual([0, true]);
 });
 
-test('the nearest tacho.yaml upwards counts', async () => {
+test('the nearest tacho.yaml upwards is used', async () => {
   toy();
   const deep = join(place.work, 'a/b');
   mkdirSync(deep, { recursive: true });
   expect((await run(['--target', 'toy', 'x'], { cwd: deep })).cwd).toBe(realpathSync(deep));
 });
 
-test('an empty tacho.yaml is no mistake', async () => {
+test('an empty tacho.yaml is valid', async () => {
   config('');
   expect((await tacho(['run', '--agent', 'demo', 'x', '--', '--speed', '0'])).code).toBe(0);
 });
 
-/** Mistake, then where and what the message says. */
+/** The mistake, its place, and the message. */
 const MISTAKES: [string, string, string][] = [
   ['bad yaml', 'targets:\n  a: [', '2:'],
   ['a tab', 'targets:\n\ta: 1\n', '2:'],
@@ -129,22 +129,18 @@ const MISTAKES: [string, string, string][] = [
     ':1:1: redact has more than 64 patterns',
   ],
   [
-    'patterns that are too costly together',
+    'patterns that are too expensive together',
     `redact:\n${[64, 65, 66, 67].map((count) => `  - "[a-f0-9]{${count}}"\n`).join('')}`,
     ':5:5: redact[3] redaction pattern "[a-f0-9]{67}" takes too many steps together',
   ],
-  ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
+  ['an invalid pattern', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
   ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1:28: targets.a.command must be'],
   ['a list', '- a\n', ':1:1: must be a map'],
-  [
-    'an unknown field',
-    'target:\n  a: 1\n',
-    ':1:1: target is no known field; did you mean targets?',
-  ],
+  ['an unknown field', 'target:\n  a: 1\n', ':1:1: target: unknown field; did you mean targets?'],
   [
     'an unknown target field',
     'targets:\n  a:\n    agent: demo\n    modle: x\n',
-    ':4:5: targets.a.modle is no known field; did you mean model?',
+    ':4:5: targets.a.modle: unknown field; did you mean model?',
   ],
   [
     'a flag as model',
@@ -155,41 +151,41 @@ const MISTAKES: [string, string, string][] = [
   [
     'an unknown agent',
     'targets:\n  a:\n    agent: nobody\n',
-    ':3:5: targets.a.agent is no known agent "nobody"; known are ',
+    ':3:5: targets.a.agent: unknown agent "nobody"; expected one of: ',
   ],
-  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3:5: targets.a.agent must be a text'],
+  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3:5: targets.a.agent must be a string'],
   [
     'a text as list',
     'targets:\n  a:\n    agent: demo\n    args: x\n',
-    ':4:5: targets.a.args must be a list of texts',
+    ':4:5: targets.a.args must be a list of strings',
   ],
   [
     'a list as environment',
     'targets:\n  a:\n    agent: demo\n    env: [A]\n',
-    ':4:5: targets.a.env must be a map of names to texts',
+    ':4:5: targets.a.env must be a map of names to strings',
   ],
   [
     'a map in the environment',
     'targets:\n  a:\n    agent: demo\n    env:\n      A: { b: c }\n',
-    ':5:7: targets.a.env.A must be a text',
+    ':5:7: targets.a.env.A must be a string',
   ],
   [
     'a timeout of 0',
     'targets:\n  a:\n    agent: demo\n    timeout: 0\n',
-    ':4:5: targets.a.timeout must be a number of seconds over 0',
+    ':4:5: targets.a.timeout must be a number of seconds greater than 0',
   ],
   [
     'a wrong approve',
     'targets:\n  a:\n    agent: demo\n    approve: some\n',
     ':4:5: targets.a.approve must be one of default, edits, all',
   ],
-  ['a target that is no map', 'targets:\n  a: demo\n', ':2:3: targets.a must be a map'],
+  ['a target that is not a map', 'targets:\n  a: demo\n', ':2:3: targets.a must be a map'],
   [
-    'a default_target that is none',
+    'an unknown default_target',
     'default_target: b\ntargets:\n  a: { agent: demo }\n',
     ':1:1: default_target names no target; there are a',
   ],
-  ['a redact pattern that is none', 'redact: ["("]\n', ''],
+  ['an invalid redact pattern', 'redact: ["("]\n', ''],
 ];
 
 for (const [what, text, says] of MISTAKES) {
@@ -213,7 +209,7 @@ for (const [what, text, says] of MISTAKES) {
   });
 }
 
-test('a target that is not there is told with those that are', async () => {
+test('an unknown target is reported with the existing ones', async () => {
   const none = await tacho(['run', '--target', 'x', 'p']);
   expect([none.code, none.stderr]).toEqual([
     2,
@@ -224,7 +220,7 @@ test('a target that is not there is told with those that are', async () => {
   expect([other.code, other.stderr]).toEqual([2, `error: unknown target "x": ${path} has toy\n`]);
 });
 
-test('the prompt comes from stdin with - or without a word', async () => {
+test('the prompt comes from stdin with - or without an argument', async () => {
   toy();
   const prompt = 'line one\n  line two\n\u2028\u0000 end\n';
   for (const words of [['-'], []]) {
@@ -242,26 +238,34 @@ test('a prompt of 5 MB reaches the agent byte for byte', async () => {
 
 test('an empty prompt is refused', async () => {
   toy();
-  for (const input of ['', ' \n']) {
-    const { code, stderr } = await tacho(['run', '--target', 'toy'], { input });
-    expect([code, stderr]).toEqual([2, 'error: the prompt on stdin is empty\n']);
+  const none = 'no prompt: give it as an argument, or pipe it in';
+  const mistakes: [words: string[], input: string, why: string][] = [
+    [[], '', none],
+    [[], ' \n', none],
+    [['-'], '', 'the prompt on stdin is empty'],
+    // An empty variable of a job.
+    [[''], 'not read', 'the prompt is empty'],
+  ];
+  for (const [words, input, why] of mistakes) {
+    const { code, stderr } = await tacho(['run', '--target', 'toy', ...words], { input });
+    expect([code, stderr]).toEqual([2, `error: ${why}\n`]);
   }
 });
 
-test('a prompt that begins with dashes comes through stdin as it is', async () => {
+test('a prompt that begins with dashes is passed unchanged through stdin', async () => {
   toy();
   const got = await run(['--target', 'toy', '-'], { input: '--help me' });
   expect(got.sha256).toBe(sha256('--help me'));
 });
 
-test('words of the prompt without quotes are one prompt', async () => {
+test('unquoted words make one prompt', async () => {
   toy();
   expect((await run(['--target', 'toy', 'fix', 'the', 'test'])).sha256).toBe(
     sha256('fix the test'),
   );
 });
 
-test('--resume and --label: the one reaches the agent, the other the record', async () => {
+test('--resume reaches the agent, and --label the record', async () => {
   toy();
   const got = await run([
     '--target',
@@ -279,7 +283,7 @@ test('--resume and --label: the one reaches the agent, the other the record', as
   expect(shown.metadata.labels).toEqual({ ci: 'yes', pr: '7=8' });
 });
 
-test('a timeout in the target ends the run', async () => {
+test('a timeout in the target stops the run', async () => {
   config(
     `targets:\n  slow:\n    agent: demo\n    command: ${chaosAgent}\n    timeout: 0.5\n    args: [--script, hang]\n`,
   );
@@ -287,7 +291,7 @@ test('a timeout in the target ends the run', async () => {
   expect([result.code, finished(result).exit_reason]).toEqual([124, 'timeout']);
 });
 
-test('a program of a target that is missing, or cannot be executed, is named', async () => {
+test('a missing or non-executable program of a target is named', async () => {
   config(
     'targets:\n  a: { agent: claude, command: ./nowhere }\n  b: { agent: claude, command: ./plain.txt }\n',
   );
@@ -298,4 +302,23 @@ test('a program of a target that is missing, or cannot be executed, is named', a
   const plain = await tacho(['run', '--target', 'b', '--output', 'json', 'x']);
   expect([plain.code, plain.records.length]).toEqual([70, 1]);
   expect(finished(plain).error).toContain('plain.txt is not executable');
+});
+
+test('a program of --command that does not exist is not taken for a missing agent', async () => {
+  const command = (program: string) =>
+    tacho(['run', '--agent', 'claude', '--command', program, 'go']);
+  const [named, placed] = [await command('no-such-program'), await command('./no-such')];
+  expect([named.code, named.stderr, placed.code, placed.stderr]).toEqual([
+    127,
+    'error: the command "no-such-program" is not on the PATH\n',
+    127,
+    `error: the command "${join(place.work, 'no-such')}" does not exist\n`,
+  ]);
+  const file = join(place.work, 'file');
+  writeFileSync(file, '');
+  const wrong = await tacho(['run', '--agent', 'demo', '--cwd', file, 'go']);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    70,
+    `error: cannot work in ${file}: it is not a folder\n`,
+  ]);
 });

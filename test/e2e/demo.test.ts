@@ -35,7 +35,7 @@ const typesOf = (records: Row[]) => records.map(({ t }) => t).join(' ');
 const greeting = () => readFileSync(join(place.work, 'tacho-demo/greet.sh'), 'utf8');
 
 describe('the story', () => {
-  test('writes a script, sees it fail, repairs it, and ends well', () => {
+  test('writes a script, sees it fail, repairs it, and succeeds', () => {
     const { status, stderr, records } = play([]);
     expect([status, stderr]).toEqual([0, '']);
     expect(typesOf(records)).toBe(
@@ -56,7 +56,7 @@ describe('the story', () => {
     expect(readdirSync(place.work)).toEqual(['tacho-demo']);
   });
 
-  test('can be played again in the same folder', () => {
+  test('can be repeated in the same folder', () => {
     play([]);
     const { status, records } = play([]);
     expect(status).toBe(0);
@@ -64,7 +64,7 @@ describe('the story', () => {
     expect(files.map(({ operation }) => operation)).toEqual(['modified', 'modified']);
   });
 
-  test('neither writes nor runs a file that a link leads to', () => {
+  test('neither writes nor runs a file through a link', () => {
     const proof = join(place.folder, 'proof');
     const foreign = join(place.folder, 'foreign');
     mkdirSync(foreign);
@@ -88,7 +88,7 @@ describe('the story', () => {
 });
 
 describe('the arguments', () => {
-  test('--end chooses the end', () => {
+  test('--end selects the end', () => {
     const ends = ['agent_error', 'provider_error', 'denied', 'none'].map((reason) => {
       const { status, records } = play(['--end', reason]);
       return [status, records.at(-1).t, records.at(-1).reason];
@@ -108,13 +108,13 @@ describe('the arguments', () => {
     expect([again.stdout === first.stdout, again.stdout === second.stdout]).toEqual([true, false]);
   });
 
-  test('--stream gives the text in pieces first', () => {
+  test('--stream prints the text in pieces first', () => {
     const { records } = play(['--stream']);
     const pieces = records.filter(({ t, id }) => t === 'text_delta' && id === 'm2');
     expect(pieces.map(({ text }) => text)).toEqual(['Now', ' I', ' run', ' it.']);
   });
 
-  test('a session file has the records of stdout, and a resumed session other ids', () => {
+  test('a session file has the records of stdout, and a resumed session has other ids', () => {
     const folder = join(place.folder, 'kept');
     const kept = () => readFileSync(join(folder, 'one.jsonl'), 'utf8');
     const first = play(['--resume', 'one'], { env: { TACHO_DEMO_SESSIONS: folder } });
@@ -126,7 +126,7 @@ describe('the arguments', () => {
     expect(new Set(ids.map(({ id }) => id)).size).toBe(10);
   });
 
-  test('what is wrong with them is said on stderr', () => {
+  test('mistakes are reported on stderr', () => {
     const said = (...args: string[]) => {
       const { status, stderr, stdout } = play(args);
       return [status, stderr, stdout];
@@ -146,7 +146,7 @@ describe('the arguments', () => {
   });
 });
 
-verifies('AG-18', 'the prompt is repeated as it came; of a long one, its size and hash', () => {
+verifies('AG-18', 'a prompt is repeated exactly; a long one by its size and hash', () => {
   const prompt = 'it\'s "quoted" $HOME `x`\r\n\u2028 ąęś 👩‍🚀';
   expect(play([], { prompt }).records[1]).toMatchObject({ t: 'prompt', text: prompt });
   const long = play([], { prompt: 'long '.repeat(1_000_000) }).records[1];

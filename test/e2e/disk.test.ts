@@ -1,4 +1,4 @@
-/** Disks that are full or read-only, and things that stand in the way: a clear word, exit 70, nothing lost (ST-9). */
+/** Disks that are full or read-only, and obstacles in the state folder: a clear message, exit code 70, nothing lost (ST-9). */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ afterEach(() => {
   for (const path of mounts.splice(0)) spawnSync('umount', ['-l', path]);
 });
 
-/** A small disk of its own at `path`; false where that is not allowed. */
+/** A small separate disk at `path`; false when mounting is not allowed. */
 function mountSmall(path: string, options: string): boolean {
   mkdirSync(path, { recursive: true });
   if (!root || spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path]).status !== 0)
@@ -24,13 +24,13 @@ function mountSmall(path: string, options: string): boolean {
   return true;
 }
 
-/** Fills what is left of a disk, all but `free` bytes. */
+/** Fills the rest of a disk except `free` bytes. */
 function fill(path: string, free: number): void {
   spawnSync('dd', ['if=/dev/zero', `of=${path}`, 'bs=4096'], { stdio: 'ignore' });
   spawnSync('truncate', ['-s', `-${free}`, path]);
 }
 
-/** Many small pieces: some 1.3 MB of journal for 0.25 MB of spool. */
+/** Many small chunks: some 1.3 MB of journal for 0.25 MB of spool. */
 function bigScript(): string {
   const path = join(place.folder, 'big.yaml');
   const pieces = JSON.stringify(Array.from({ length: 4000 }, (_, index) => `${index} `));
@@ -56,7 +56,7 @@ async function expectRecovered(run: string): Promise<void> {
 
 verifies(
   ['ST-9', 'RE-12'],
-  'a disk that fills up under the journal: the run ends with capture_error and is recovered',
+  'a disk that fills up under the journal ends the run with capture_error, and the run is recovered',
   async () => {
     mkdirSync(place.state, { mode: 0o700 });
     const journal = join(place.state, 'journal');
@@ -72,7 +72,7 @@ verifies(
 
 verifies(
   ['ST-9', 'RE-12'],
-  'a file size limit under the journal: capture_error, recovered without it',
+  'a file size limit on the journal gives capture_error, and the run is recovered without the limit',
   async () => {
     const under = ['bash', '-c', 'ulimit -f 600; exec "$@"', 'sh'];
     const script = bigScript();
@@ -84,7 +84,7 @@ verifies(
 
 verifies(
   'ST-9',
-  'a disk that is full from the beginning: one record, exit 70, the path is named',
+  'a disk that is full from the start gives one record and exit code 70, and the path is named',
   async () => {
     if (!mountSmall(place.state, 'size=64k,mode=700')) return;
     fill(join(place.state, 'ballast'), 0);
@@ -98,7 +98,7 @@ verifies(
 
 verifies(
   'ST-9',
-  'a full disk under the whole state folder during the run: told, and recovered when there is room',
+  'a full disk under the whole state folder during the run is reported, and the run is recovered when there is space',
   async () => {
     if (!mountSmall(place.state, 'size=1m,mode=700')) return;
     const result = await tacho(demo(bigScript()));
@@ -110,7 +110,7 @@ verifies(
   },
 );
 
-verifies('ST-9', 'a read-only state folder: one record, exit 70, what to do', async () => {
+verifies('ST-9', 'a read-only state folder gives one record, exit code 70 and a hint', async () => {
   if (!mountSmall(place.state, 'size=1m,mode=700')) return;
   spawnSync('mount', ['-o', 'remount,ro', place.state]);
   const result = await tacho(demo('fixed'));
@@ -139,7 +139,7 @@ const IN_THE_WAY: [string, string, (path: string) => void][] = [
 for (const [what, name, put] of IN_THE_WAY) {
   verifies(
     ['ST-8', 'ST-9'],
-    `${what} in the place of ${name || 'the state folder'}: named, exit 70, left alone`,
+    `${what} in place of ${name || 'the state folder'} is named with exit code 70 and left alone`,
     async () => {
       const path = join(place.state, name);
       if (name !== '') mkdirSync(place.state, { mode: 0o700 });
@@ -158,7 +158,7 @@ for (const [what, name, put] of IN_THE_WAY) {
 
 verifies(
   'ST-9',
-  'a database that is none is put aside or told, and the run is not lost',
+  'an invalid database is set aside or reported, and the run is not lost',
   async () => {
     mkdirSync(place.state, { mode: 0o700 });
     writeFileSync(
@@ -193,7 +193,7 @@ verifies(
 
 verifies(
   ['ST-9', 'RE-12'],
-  'a full disk under what was asked for beside the record: told, exit 70, the record is whole',
+  'a full disk under a requested output file is reported with exit code 70, and the record is complete',
   async () => {
     for (const flag of ['--events', '--final-output']) {
       const result = await tacho(demo('default', flag, '/dev/full'));
@@ -208,7 +208,7 @@ verifies(
 
 verifies(
   ['ST-9', 'RE-20'],
-  'a full disk under stdout: told, exit 70, the record is whole',
+  'a full disk under stdout is reported with exit code 70, and the record is complete',
   async () => {
     const under = ['bash', '-c', '"$@" > /dev/full', 'sh'];
     const say = 'error: standard output: the disk is full: free some space and try again\n';
@@ -223,7 +223,7 @@ verifies(
 
 verifies(
   'ST-9',
-  'a state folder that is removed during the run: one end record, no stack',
+  'a state folder removed during the run gives one end record and no stack trace',
   async () => {
     let removed = false;
     const result = await tacho(['run', '--agent', 'demo', '--output', 'json', 'please'], {
@@ -241,7 +241,7 @@ verifies(
 
 verifies(
   ['ST-9', 'RE-12'],
-  'whichever sync fails for a full disk: json mode ends with run_finished, without a stack trace',
+  'whichever sync fails on a full disk, json mode ends with run_finished and no stack trace',
   async () => {
     await tacho(demo('fixed'));
     const log = join(place.folder, 'syncs');
@@ -266,7 +266,7 @@ verifies(
 
 verifies(
   'ST-9',
-  'a file of a new run that cannot be made ends the run before its agent starts, and leaves no spool',
+  'a file of a new run that cannot be created ends the run before its agent starts, and leaves no spool',
   async () => {
     for (const file of ['stdout', 'stdin']) {
       const env = {

@@ -1,8 +1,8 @@
 /**
- * Every command in the guide and the README is run: the lines of `sh` blocks that start with `$ `, page by page, in a
- * folder of its own. Before a block, `<!-- exit: N -->` says how its commands end, `<!-- file: NAME -->` that the block is
- * a file, and `<!-- needs: PROGRAM -->` that it is left out where that program is missing. In the place of an agent, a
- * program prints one of its recordings: the real one costs money, and is rehearsed elsewhere.
+ * Runs every command in the guide and the README: the lines of `sh` blocks that start with `$ `, each page in its own
+ * folder. Before a block, `<!-- exit: N -->` gives the exit code of its commands, `<!-- file: NAME -->` makes the block a
+ * file, and `<!-- needs: PROGRAM -->` skips the block when that program is missing. Instead of an agent, a program prints
+ * one of its recordings: the real agent costs money, and the rehearsal runs it.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -23,7 +23,7 @@ import { isThere, note } from './needs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const GUIDE = join('docs', 'guide');
-/** Agent program → the recording that its stand-in prints. */
+/** Agent program → the recording that its replacement prints. */
 const STAND_INS: Readonly<Record<string, string>> = {
   claude: 'src/agents/claude/testdata/text/stdout.jsonl',
 };
@@ -91,7 +91,7 @@ function describePage(path: string): void {
     }
     mkdirSync(join(folder, 'work', 'node_modules'), { recursive: true });
     symlinkSync(root, join(folder, 'work', 'node_modules', 'tacho'));
-    // Consent of the page is stored there, and a session of an agent is there.
+    // The page's consent is stored there, and so is a session of an agent.
     env.HOME = join(folder, 'home');
     cpSync(join(root, 'src/agents/claude/testdata/text/session'), env.HOME, { recursive: true });
     delete env.XDG_STATE_HOME;
@@ -126,7 +126,7 @@ const pages = readdirSync(join(root, GUIDE))
 
 for (const page of [...pages, 'README.md']) describe(page, () => describePage(page));
 
-test('every page of the guide shows something to run', () => {
+test('every page of the guide has a command to run', () => {
   const silent = pages.filter((page) =>
     blocksOf(readFileSync(join(root, page), 'utf8')).every(
       (block) => block.language !== 'sh' || commandsOf(block).length === 0,

@@ -1,4 +1,4 @@
-/** `tacho drift`: what an agent says that its adapter does not know. */
+/** `tacho drift`: agent output that its adapter does not know. */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -19,7 +19,7 @@ const CHANGES = [
   '{"type":"system","subtype":"teleported","uuid":"4"}',
 ];
 
-/** The recording with records of a version to come behind its first line. */
+/** The recording with records of a future version after its first line. */
 function changed(): { path: string; text: string } {
   const [first, ...rest] = readFileSync(join(recording, 'stdout.jsonl'), 'utf8').split('\n');
   const text = [first, ...CHANGES, ...rest].join('\n');
@@ -28,7 +28,7 @@ function changed(): { path: string; text: string } {
   return { path, text };
 }
 
-verifies('AG-19', 'unknown and lacking records are listed with counts and places', async () => {
+verifies('AG-19', 'unknown and missing records are listed with counts and places', async () => {
   const { path, text } = changed();
   const { code, stdout } = await place.tacho(['drift', 'claude', path, '--json']);
   const report = JSON.parse(stdout);
@@ -55,29 +55,20 @@ verifies('AG-19', 'unknown and lacking records are listed with counts and places
   });
 });
 
-verifies(
-  'AG-19',
-  'a recording that the adapter knows has no drift, on either channel',
-  async () => {
-    const folder = join(place.folder, PROJECT);
-    mkdirSync(folder, { recursive: true });
-    copyFileSync(join(recording, 'session', PROJECT, NAME), join(folder, NAME));
-    const last = await place.tacho(['drift', 'claude', '--last', '--fail']);
-    expect({ code: last.code, stdout: last.stdout }).toEqual({
-      code: 0,
-      stdout: `${join(folder, NAME)}: nothing unknown, nothing missing\n`,
-    });
-    const stream = await place.tacho([
-      'drift',
-      'claude',
-      join(recording, 'stdout.jsonl'),
-      '--fail',
-    ]);
-    expect(stream.code).toBe(0);
-  },
-);
+verifies('AG-19', 'a recording of a known version has no drift, on either channel', async () => {
+  const folder = join(place.folder, PROJECT);
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(join(recording, 'session', PROJECT, NAME), join(folder, NAME));
+  const last = await place.tacho(['drift', 'claude', '--last', '--fail']);
+  expect({ code: last.code, stdout: last.stdout }).toEqual({
+    code: 0,
+    stdout: `${join(folder, NAME)}: nothing unknown, nothing missing\n`,
+  });
+  const stream = await place.tacho(['drift', 'claude', join(recording, 'stdout.jsonl'), '--fail']);
+  expect(stream.code).toBe(0);
+});
 
-test('several files have a report each and a total, and one that cannot be read fails', async () => {
+test('each of several files has a report, followed by a total; an unreadable file fails', async () => {
   const known = join(recording, 'stdout.jsonl');
   const other = otherFields();
   const { code, stdout } = await place.tacho(['drift', 'claude', known, other]);
@@ -92,7 +83,7 @@ test('several files have a report each and a total, and one that cannot be read 
   ]);
 });
 
-/** The recording with other fields: new ones at any depth, one gone from all records of its type, and a broken line. */
+/** The recording with other fields: new ones at any depth, one removed from all records of its type, and a broken line. */
 function otherFields(): string {
   const lines = readFileSync(join(recording, 'stdout.jsonl'), 'utf8').trimEnd().split('\n');
   const records = lines.map((line) => {
@@ -112,7 +103,7 @@ function otherFields(): string {
 
 verifies(
   'AG-19',
-  'new fields, fields gone and bad lines are listed with their places',
+  'new fields, removed fields and bad lines are listed with their places',
   async () => {
     const path = otherFields();
     const { code, stdout } = await place.tacho(['drift', 'claude', path, '--json', '--fail']);
@@ -146,32 +137,36 @@ verifies(
   },
 );
 
-verifies('AG-19', 'new fields of an exported document and of a database row are told', async () => {
-  const folder = join(root, 'src/agents/opencode/testdata/text/session');
-  const exported = readdirSync(folder).find((name) => name.startsWith('export-')) as string;
-  const document = JSON.parse(readFileSync(join(folder, exported), 'utf8'));
-  for (const { parts } of document.messages) for (const part of parts) part.mood = 1;
-  const path = join(place.folder, exported);
-  writeFileSync(path, JSON.stringify(document, null, 2));
-  const drift = ['drift', 'opencode', '--from', 'session', '--json'];
-  const whats = async (file: string) =>
-    JSON.parse((await place.tacho([...drift, file])).stdout).findings.map(
-      ({ code, what }: Finding) => `${code} ${what}`,
-    );
-  expect((await whats(path)).sort()).toEqual([
-    'new_field export/part: part<step-finish>.mood',
-    'new_field export/part: part<step-start>.mood',
-    'new_field export/part: part<text>.mood',
-  ]);
-  const [row = ''] = readFileSync(join(folder, 'db-part.jsonl'), 'utf8').split('\n');
-  const { data, ...rest } = JSON.parse(row);
-  const mooded = JSON.stringify({ ...data, mood: 1 });
-  const rows = join(place.folder, 'rows.jsonl');
-  writeFileSync(rows, `${JSON.stringify({ ...rest, data: mooded })}\n`);
-  expect(await whats(rows)).toEqual(['new_field row/part: data<text>.mood']);
-});
+verifies(
+  'AG-19',
+  'new fields in an exported document and in a database row are reported',
+  async () => {
+    const folder = join(root, 'src/agents/opencode/testdata/text/session');
+    const exported = readdirSync(folder).find((name) => name.startsWith('export-')) as string;
+    const document = JSON.parse(readFileSync(join(folder, exported), 'utf8'));
+    for (const { parts } of document.messages) for (const part of parts) part.mood = 1;
+    const path = join(place.folder, exported);
+    writeFileSync(path, JSON.stringify(document, null, 2));
+    const drift = ['drift', 'opencode', '--from', 'session', '--json'];
+    const whats = async (file: string) =>
+      JSON.parse((await place.tacho([...drift, file])).stdout).findings.map(
+        ({ code, what }: Finding) => `${code} ${what}`,
+      );
+    expect((await whats(path)).sort()).toEqual([
+      'new_field export/part: part<step-finish>.mood',
+      'new_field export/part: part<step-start>.mood',
+      'new_field export/part: part<text>.mood',
+    ]);
+    const [row = ''] = readFileSync(join(folder, 'db-part.jsonl'), 'utf8').split('\n');
+    const { data, ...rest } = JSON.parse(row);
+    const mooded = JSON.stringify({ ...data, mood: 1 });
+    const rows = join(place.folder, 'rows.jsonl');
+    writeFileSync(rows, `${JSON.stringify({ ...rest, data: mooded })}\n`);
+    expect(await whats(rows)).toEqual(['new_field row/part: data<text>.mood']);
+  },
+);
 
-verifies('AG-19', 'the list has an end, however many fields are new', async () => {
+verifies('AG-19', 'the list is limited, however many fields are new', async () => {
   const [first] = readFileSync(join(recording, 'stdout.jsonl'), 'utf8').split('\n');
   const names = Array.from({ length: 5_000 }, (_, n) => [`key_${n}`, n]);
   const path = join(place.folder, 'many.jsonl');
@@ -187,7 +182,7 @@ verifies('AG-19', 'the list has an end, however many fields are new', async () =
 
 verifies(
   'AG-19',
-  'drift never breaks a run: the rest of the recording is told as ever',
+  'drift never breaks a run: the rest of the recording is decoded as usual',
   async () => {
     const { path } = changed();
     const outcomeOf = async (file: string) =>
@@ -199,7 +194,7 @@ verifies(
   },
 );
 
-verifies('AG-19', 'without a file or --last, or with both, it is a usage error', async () => {
+verifies('AG-19', 'no file and no --last, or both, is a usage error', async () => {
   for (const more of [[], ['x.jsonl', '--last'], ['--last', '--from', 'stdout']])
     expect((await place.tacho(['drift', 'claude', ...more])).code).toBe(2);
   expect((await place.tacho(['drift', 'claude', '--last'])).code).toBe(1);

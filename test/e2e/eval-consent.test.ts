@@ -1,4 +1,4 @@
-/** The scope of consent to an eval file: the folders that it leads to, and which files count as its own. */
+/** The scope of consent to an eval file: the folders it names, and the files that count as its own. */
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const evalOf = (path: string, options: Options = {}) =>
   tacho(['eval', path, '--run', 'last'], options);
 
 describe('a folder that an eval file names', () => {
-  /** Folders outside of the project, and a link in it that leads to one of them. */
+  /** Folders outside the project, and a link in it to one of them. */
   function link(name: string, to: string): void {
     const path = join(place.work, name);
     mkdirSync(join(place.folder, to), { recursive: true });
@@ -33,7 +33,7 @@ describe('a folder that an eval file names', () => {
     workspace: () => ({ workspace: 'ws', assert: [GRADER] }),
     'cwd of a grader': () => ({ assert: [{ ...GRADER, cwd: 'ws' }] }),
   }))
-    test(`is asked for again when it leads elsewhere: ${field}`, async () => {
+    test(`requires new consent when it points elsewhere: ${field}`, async () => {
       await tacho(demo('default'));
       mkdirSync(join(place.work, 'ws'));
       const path = join(place.work, 'e.yaml');
@@ -50,7 +50,7 @@ describe('a folder that an eval file names', () => {
     });
 });
 
-describe('a folder that is no project', () => {
+describe('a folder that is not a project', () => {
   /** An eval file in `folder` that reads `.ssh/id` there; with this home folder. */
   async function reading(folder: string, home: string) {
     const options = { env: { HOME: home } };
@@ -73,19 +73,19 @@ describe('a folder that is no project', () => {
   const ASKED = { codes: [2, 2, 0], texts: expect.stringMatching(/reads .*copies /s) };
   const READ = { codes: [0, 0, 0], texts: '' };
 
-  test('the home folder, also where it is a repository', async () => {
+  test('the home folder, even when it is a repository', async () => {
     expect(await reading(place.folder, place.folder)).toEqual(ASKED);
     mkdirSync(join(place.folder, '.git'));
     expect(await reading(place.folder, place.folder)).toEqual(ASKED);
   });
 
-  test('a folder that the home folder is in, without a repository', async () => {
+  test('a folder that contains the home folder, without a repository', async () => {
     expect(await reading(place.folder, place.work)).toEqual(ASKED);
     mkdirSync(join(place.folder, '.git'));
     expect(await reading(place.folder, place.work)).toEqual(READ);
   });
 
-  test('a folder that others can write, with a repository or not', async () => {
+  test('a folder that others can write, with or without a repository', async () => {
     expect(await reading(place.work, place.folder)).toEqual(READ);
     chmodSync(place.work, 0o1777);
     expect(await reading(place.work, place.folder)).toEqual(ASKED);

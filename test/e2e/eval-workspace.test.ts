@@ -1,4 +1,4 @@
-/** Evals that look at the folder of a run: `command`, `file`, workspaces, and the eval file that `init` writes. */
+/** Evals that check the folder of a run: `command`, `file`, workspaces, and the eval file that `init` writes. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const TARGETS = `targets:
   quick: { agent: demo, command: ${chaosAgent}, args: [--speed, "0", --script, default] }
 `;
 
-test('init writes an eval file that passes at once, and overwrites nothing', async () => {
+test('init writes an eval file that passes immediately, and overwrites nothing', async () => {
   const made = await tacho(['eval', 'init']);
   expect([made.code, made.stdout]).toEqual([
     0,
@@ -28,7 +28,7 @@ test('init writes an eval file that passes at once, and overwrites nothing', asy
   ]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(
-    /^pass {2}greets +1\.00 {2}r_\w+\n( {6}pass {2}[\w-]+ \(1\.00\): .+\n){4}1 test: 1 passed, 0 failed\n1 run, cost \$0\.\d+, tokens [\d.]+k, agent time [\d.]+s\n$/,
+    /^pass {2}greets +1\.00 {2}r_\w+\n( {6}pass {2}[\w-]+ \(1\.00\): .+\n){4}1 test: 1 passed, 0 failed\n1 run, cost \$0\.\d+, tokens [\d.]+k, agent time [\d.]+s, total time [\d.]+s\n$/,
   );
   // The agent worked in a copy.
   expect(readdirSync(place.work)).toEqual(['evals']);
@@ -42,7 +42,7 @@ test('init writes an eval file that passes at once, and overwrites nothing', asy
   expect(readFileSync(join(place.work, 'evals/first.yaml'), 'utf8')).toBe(text);
 });
 
-test('a command is started in the folder of the run after consent, and files of it are compared', async () => {
+test("a command assertion runs in the run's folder after consent, and a file assertion compares its files", async () => {
   write('tacho.yaml', TARGETS);
   mkdirSync(join(place.work, 'seed'));
   write('seed/a.txt', 'a');
@@ -70,7 +70,8 @@ tests:
   const { code, stdout } = await tacho([...args, '--trust', '--workers', '2', '--repeat', '2']);
   expect(code).toBe(0);
   const lines = stdout.replaceAll(/r_\w+/g, 'ID').split('\n');
-  const failed = '      fail  command (0.00): exit code 1, expected 0: "2 failed"';
+  const failed =
+    '      fail  command (0.00): `echo 2 failed; exit 1`: exit code 1, expected 0; stdout: "2 failed"';
   // The failed assertion is shown although the test passes.
   expect(lines.slice(0, 6).sort()).toEqual(
     [
@@ -89,7 +90,7 @@ tests:
   ]);
 });
 
-test('agents at a time need a workspace, and tool names must be known', async () => {
+test('concurrent agents require a workspace, and tool names must be known', async () => {
   write('tacho.yaml', TARGETS);
   write('a.yaml', 'tests: [{ id: a, input: go, assertions: [{ type: is-json, negate: true }] }]\n');
   const args = ['eval', 'a.yaml', '--target', 'quick', '--trust'];
@@ -112,11 +113,11 @@ test('agents at a time need a workspace, and tool names must be known', async ()
   const named = await tacho(['eval', 'b.yaml', '--run', 'last']);
   expect([named.code, named.stderr]).toEqual([
     2,
-    `error: b.yaml:4:60: tests[0].assertions[0].expected[0].tool "run_shell_command" is the native name of a tool: use Bash, its name in records\n`,
+    `error: b.yaml:4:60: tests[0].assertions[0].expected[0].tool: "run_shell_command" is an agent's own name for Bash: use Bash, the name in records\n`,
   ]);
 });
 
-test('help shows the options of eval in groups, and to sub-commands only their own', async () => {
+test('help lists the options of eval in groups, and sub-commands list only their own', async () => {
   const { stdout } = await tacho(['eval', '--help']);
   expect(stdout.match(/^[A-Z].*:$/gm)?.slice(0, 7)).toEqual([
     'Arguments:',

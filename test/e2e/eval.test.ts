@@ -42,58 +42,62 @@ const TWO = `${SKILLS}  - id: deploys
 `;
 
 describe('transcripts', () => {
-  verifies(['EV-9', 'EV-11'], 'json mode prints one object, which has the exit code', async () => {
-    write('skills.yaml', SKILLS);
-    transcripts('a.jsonl', used('greeting-style', { run_id: 'r_9' }));
-    const args = ['eval', 'skills.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
-    const { code, stdout, stderr } = await place.tacho(args);
-    expect({ code, stderr, report: JSON.parse(stdout) }).toEqual({
-      code: 0,
-      stderr: '',
-      report: {
-        tests: [
-          {
-            id: 'greets',
-            eval: 'skills.yaml',
-            line: 3,
-            target: null,
-            transcript: 'a.jsonl',
-            transcript_line: 1,
-            verdict: 'pass',
-            score: 1,
-            pass_rate: 1,
-            runs: [{ run_id: 'r_9', verdict: 'pass', score: 1 }],
-            assertions: [
-              {
-                type: 'skill-trigger',
-                name: 'skill-trigger',
-                verdict: 'pass',
-                score: 1,
-                reason: 'the skill "greeting-style" was used',
-                evidence: [{ text: 'Skill greeting-style', passed: true, call_id: 'c1' }],
-                weight: 1,
-                required: false,
-              },
-            ],
-            error: null,
-            threshold: 0.8,
-            duration_ms: 2000,
-            cost_usd: 0.02,
-            tokens: 125,
+  verifies(
+    ['EV-9', 'EV-11'],
+    'json mode prints one object, which includes the exit code',
+    async () => {
+      write('skills.yaml', SKILLS);
+      transcripts('a.jsonl', used('greeting-style', { run_id: 'r_9' }));
+      const args = ['eval', 'skills.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
+      const { code, stdout, stderr } = await place.tacho(args);
+      expect({ code, stderr, report: JSON.parse(stdout) }).toEqual({
+        code: 0,
+        stderr: '',
+        report: {
+          tests: [
+            {
+              id: 'greets',
+              eval: 'skills.yaml',
+              line: 3,
+              target: null,
+              transcript: 'a.jsonl',
+              transcript_line: 1,
+              verdict: 'pass',
+              score: 1,
+              pass_rate: 1,
+              runs: [{ run_id: 'r_9', verdict: 'pass', score: 1 }],
+              assertions: [
+                {
+                  type: 'skill-trigger',
+                  name: 'skill-trigger',
+                  verdict: 'pass',
+                  score: 1,
+                  reason: 'the skill "greeting-style" was used',
+                  evidence: [{ text: 'Skill greeting-style', passed: true, call_id: 'c1' }],
+                  weight: 1,
+                  required: false,
+                },
+              ],
+              error: null,
+              threshold: 0.8,
+              duration_ms: 2000,
+              cost_usd: 0.02,
+              tokens: 125,
+            },
+          ],
+          passed: 1,
+          failed: 0,
+          totals: {
+            runs: 1,
+            cost_usd: { sum: 0.02, unknown: 0 },
+            tokens: { sum: 125, unknown: 0 },
+            duration_ms: { sum: 2000, unknown: 0 },
           },
-        ],
-        passed: 1,
-        failed: 0,
-        totals: {
-          runs: 1,
-          cost_usd: { sum: 0.02, unknown: 0 },
-          tokens: { sum: 125, unknown: 0 },
-          duration_ms: { sum: 2000, unknown: 0 },
+          exit_code: 0,
         },
-        exit_code: 0,
-      },
-    });
-  });
+      });
+    },
+  );
 
   const graded = async (...args: string[]) => {
     const { code, stdout, stderr } = await place.tacho(['eval', ...args, '--output', 'json']);
@@ -105,7 +109,7 @@ describe('transcripts', () => {
     return { code, found, stderr };
   };
 
-  verifies('EV-9', 'a line is graded by the test it was made for', async () => {
+  verifies('EV-9', 'a line is graded by the test named in it', async () => {
     write('two.yaml', TWO);
     transcripts(
       'a.jsonl',
@@ -176,7 +180,7 @@ describe('transcripts', () => {
     },
   );
 
-  verifies('EV-9', 'bad eval files and flags end with 2 before anything is graded', async () => {
+  verifies('EV-9', 'bad eval files and flags exit with 2 before anything is graded', async () => {
     write('bad.yaml', 'tests:\n  - id: a\n    assertions:\n      - type: skill-trigger\n');
     write('good.yaml', SKILLS);
     transcripts('a.jsonl', used('x'));
@@ -205,7 +209,7 @@ describe('transcripts', () => {
 
   verifies(
     'EV-10',
-    'people get a table, CI gets JUnit, a results file has a row each',
+    'the terminal shows a table, --junit writes JUnit, and a results file has one row per result',
     async () => {
       write('two.yaml', TWO);
       transcripts('a.jsonl', used('greeting-style'));
@@ -217,13 +221,13 @@ describe('transcripts', () => {
         'a.jsonl',
         ...flags,
       ]);
-      expect({ code, stdout }).toEqual({
+      expect({ code, stdout: stdout.replace(/time \w+\n$/, 'time TIME\n') }).toEqual({
         code: 1,
-        stdout: `pass  greets      1.00  a.jsonl:1
-FAIL  deploys     0.00 < 0.80  a.jsonl:1
+        stdout: `pass  greets   1.00  a.jsonl:1
+FAIL  deploys  0.00 < 0.80  a.jsonl:1
       fail  skill-trigger (0.00): the skill "deploy-helper" was not used, but should have been
 2 tests: 1 passed, 1 failed
-1 run, cost $0.0200, tokens 125, agent time 2.0s
+1 run, cost $0.0200, tokens 125, agent time 2.0s, total time TIME
 `,
       });
       expect(read('j.xml')).toContain(
@@ -241,7 +245,7 @@ FAIL  deploys     0.00 < 0.80  a.jsonl:1
     },
   );
 
-  verifies('EV-10', 'in GitHub Actions failures are annotated and summed up', async () => {
+  verifies('EV-10', 'in GitHub Actions failures are annotated and summarised', async () => {
     write('two.yaml', TWO);
     transcripts('a.jsonl', used('greeting-style'));
     write('summary.md', 'before\n');
@@ -269,7 +273,7 @@ FAIL  deploys     0.00 < 0.80  a.jsonl:1
     expect(asked.stdout).toContain(line);
   });
 
-  test('a threshold on the command line goes before the file', async () => {
+  test('a threshold on the command line overrides the file', async () => {
     write(
       'half.yaml',
       'tests: [{id: a, assert: [{type: contains, value: Done}, {type: is-json}]}]',
@@ -304,7 +308,7 @@ const MENDS = `tests:
       - { type: contains, value: Done }
 `;
 
-/** Whether a run that is not finished has said something. */
+/** Whether an unfinished run has printed something. */
 const spoolHas = (word: string) =>
   spools(place).some((id) => {
     try {
@@ -317,7 +321,7 @@ const spoolHas = (word: string) =>
 describe('runs made for tests', () => {
   verifies(
     ['EV-8', 'TR-1'],
-    'a target runs each test, as often as asked, and the runs are recorded',
+    'a target runs each test, repeated on request, and the runs are recorded',
     async () => {
       write('tacho.yaml', TARGETS);
       mkdirSync(join(place.work, 'seed'));
@@ -363,7 +367,7 @@ describe('runs made for tests', () => {
     },
   );
 
-  test('a run that broke down is no pass, whatever is asserted', async () => {
+  test('a run that broke down never passes, whatever is asserted', async () => {
     write('tacho.yaml', TARGETS);
     write(
       'a.yaml',
@@ -374,7 +378,7 @@ describe('runs made for tests', () => {
     expect(stdout).toMatch(/FAIL {2}a .*\n {6}the run ended with provider_error/);
   });
 
-  test('an agent can be named instead of a target', async () => {
+  test('an agent can be given instead of a target', async () => {
     write('mends.yaml', `input: Go.\n${MENDS}`);
     const { code, stdout } = await place.tacho([
       'eval',
@@ -392,58 +396,54 @@ describe('runs made for tests', () => {
     ]);
   });
 
-  test('an agent that is not there is the failure of its tests', async () => {
+  test('a missing agent fails its tests', async () => {
     write('tacho.yaml', 'targets: {gone: {agent: demo, command: [/nowhere/agent]}}');
     write('mends.yaml', MENDS);
     const { code, stdout } = await place.tacho(['eval', 'mends.yaml', '--target', 'gone']);
     expect(code).toBe(1);
-    expect(stdout).toContain('"/nowhere/agent" is not on the PATH');
+    expect(stdout).toContain('"/nowhere/agent" does not exist');
   });
 
-  verifies(
-    'EV-10',
-    'an eval that was killed is resumed: finished tests are not run again',
-    async () => {
-      write('tacho.yaml', TARGETS);
-      const test_of = (id: string, target: string) =>
-        `  - { id: ${id}, input: go, target: ${target}, assert: [{ type: contains, value: "" , negate: true }] }\n`;
-      const file = (target: string) =>
-        `tests:\n${test_of('one', 'quick')}${test_of('two', target)}`.replaceAll(
-          'value: "" , negate: true',
-          'value: ne',
-        );
-      write('a.yaml', file('endless'));
-      const started = place.start(['eval', 'a.yaml', '--results', 'r.jsonl'], { contract: 'none' });
-      const results = join(place.work, 'r.jsonl');
-      await until(() => existsSync(results) && rows('r.jsonl').length === 1, 'the first result');
-      started.child.kill('SIGKILL');
-      await started.done;
-      write('r.jsonl', `${read('r.jsonl')}{"schema_version":"tacho.eval_res`);
-      const [first] = rows('r.jsonl');
-      write('a.yaml', file('tools'));
-      const { code, stdout } = await place.tacho([
-        'eval',
-        'a.yaml',
-        '--resume',
-        'r.jsonl',
-        '--output',
-        'json',
-      ]);
-      expect(code).toBe(0);
-      expect(
-        JSON.parse(stdout).tests.map(({ id, runs }: never) => [
-          id,
-          (runs as { run_id: string }[])[0]?.run_id,
-        ]),
-      ).toEqual([
-        ['one', first.run_id],
-        ['two', expect.not.stringMatching(first.run_id)],
-      ]);
-      expect(rows('r.jsonl').map(({ id }) => id)).toEqual(['one', 'two']);
-    },
-  );
+  verifies('EV-10', 'a killed eval is resumed: finished tests are not run again', async () => {
+    write('tacho.yaml', TARGETS);
+    const test_of = (id: string, target: string) =>
+      `  - { id: ${id}, input: go, target: ${target}, assert: [{ type: contains, value: "" , negate: true }] }\n`;
+    const file = (target: string) =>
+      `tests:\n${test_of('one', 'quick')}${test_of('two', target)}`.replaceAll(
+        'value: "" , negate: true',
+        'value: ne',
+      );
+    write('a.yaml', file('endless'));
+    const started = place.start(['eval', 'a.yaml', '--results', 'r.jsonl'], { contract: 'none' });
+    const results = join(place.work, 'r.jsonl');
+    await until(() => existsSync(results) && rows('r.jsonl').length === 1, 'the first result');
+    started.child.kill('SIGKILL');
+    await started.done;
+    write('r.jsonl', `${read('r.jsonl')}{"schema_version":"tacho.eval_res`);
+    const [first] = rows('r.jsonl');
+    write('a.yaml', file('tools'));
+    const { code, stdout } = await place.tacho([
+      'eval',
+      'a.yaml',
+      '--resume',
+      'r.jsonl',
+      '--output',
+      'json',
+    ]);
+    expect(code).toBe(0);
+    expect(
+      JSON.parse(stdout).tests.map(({ id, runs }: never) => [
+        id,
+        (runs as { run_id: string }[])[0]?.run_id,
+      ]),
+    ).toEqual([
+      ['one', first.run_id],
+      ['two', expect.not.stringMatching(first.run_id)],
+    ]);
+    expect(rows('r.jsonl').map(({ id }) => id)).toEqual(['one', 'two']);
+  });
 
-  test('an interrupt ends the running agent and keeps what is graded', async () => {
+  test('an interrupt stops the running agent and keeps the graded results', async () => {
     write('tacho.yaml', TARGETS);
     write(
       'a.yaml',
@@ -464,7 +464,7 @@ describe('runs made for tests', () => {
 });
 
 describe('compare', () => {
-  test('says what got worse, and fails when asked', async () => {
+  test('shows what got worse, and fails on request', async () => {
     write('two.yaml', TWO);
     const results = async (name: string, ...all: Transcript[]) => {
       transcripts('t.jsonl', ...all);
@@ -483,8 +483,10 @@ describe('compare', () => {
     const { code, stdout } = await place.tacho(['eval', 'compare', 'a.jsonl', 'b.jsonl']);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `worse, costlier greets: pass 1.00, $0.0200, 2.0s → fail 0.00, $0.5000, 2.0s
-better   deploys: fail 0.00, $0.0200, 2.0s → pass 1.00, $0.0200, 2.0s
+      stdout: `change           test     verdict      score        cost               duration
+worse, costlier  greets   pass → fail  1.00 → 0.00  $0.0200 → $0.5000  2.0s
+better           deploys  fail → pass  0.00 → 1.00  $0.0200            2.0s
+
 1 worse, 1 better, 1 costlier
 `,
     });
@@ -500,14 +502,14 @@ better   deploys: fail 0.00, $0.0200, 2.0s → pass 1.00, $0.0200, 2.0s
       code: 2,
       stderr: 'error: c.jsonl:1: not a result of an eval\n',
     });
-    // An eval that never got to a result gates nothing.
+    // An eval without a result gates nothing.
     write('d.jsonl', '');
     expect(
       await place.tacho(['eval', 'compare', 'a.jsonl', 'd.jsonl', '--fail-on-regression']),
     ).toMatchObject({ code: 2, stderr: 'error: d.jsonl: contains no results of an eval\n' });
   });
 
-  verifies('EV-9', 'more workers than a machine has room for are refused', async () => {
+  verifies('EV-9', 'too many workers are refused', async () => {
     const many = ['eval', 'skills.yaml', '--run', 'last', '--workers', '1000000000'];
     const { code, stderr } = await place.tacho(many);
     expect({ code, said: stderr.includes('Give at most 256.') }).toEqual({ code: 2, said: true });
@@ -521,7 +523,7 @@ describe('on a terminal', () => {
     pty = null;
   });
 
-  test('a line says how far it is, and leaves nothing behind', async () => {
+  test('a progress line is shown, and removed at the end', async () => {
     write('tacho.yaml', TARGETS);
     write(
       'a.yaml',
@@ -544,7 +546,11 @@ describe('on a terminal', () => {
     expect(code).toBe(1);
     const lines = pty.lines().filter((line) => line !== '');
     expect(lines.filter((line) => /^FAIL {2}slow/.test(line))).toHaveLength(1);
-    expect(lines.at(-2)).toBe('1 test: 0 passed, 1 failed');
+    expect(lines.slice(-3)).toEqual([
+      '1 test: 0 passed, 1 failed',
+      expect.stringMatching(/^1 run, cost unknown, tokens unknown, agent time .*, total time .*s$/),
+      expect.stringMatching(/^To read a run that failed: tacho show r_\w+$/),
+    ]);
     expect(lines.some((line) => line.includes('done;'))).toBe(false);
   });
 });

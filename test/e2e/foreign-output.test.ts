@@ -1,4 +1,4 @@
-/** Foreign text in everything that a command prints: no terminal and no GitHub Actions obeys it. */
+/** Foreign text in all command output: neither a terminal nor GitHub Actions executes it. */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { verifies } from './verifies.ts';
 
 const place = usePlace();
 
-/** OSC 52 writes the clipboard, CSI moves, bidi marks reorder; each is meant to be seen as text. */
+/** OSC 52 writes the clipboard, CSI moves, bidi marks reorder; each must be shown as text. */
 const EVIL = 'x\u001b]52;c;ZXZpbA==\u0007\u009b31m\u202e\u2066\u2028\u0085\u007f\u061c';
 const COMMANDS = '::add-mask::owned\n \t::error::owned ##[set-output name=deploy]owned';
 const TEXT = `${EVIL}\n${COMMANDS}\r\n${COMMANDS}`;
@@ -71,7 +71,7 @@ const run = (...more: string[]) =>
 
 const ownLines = (text: string) => text.split('\n').filter((line) => !line.startsWith('::'));
 
-test('people see foreign text, and nothing of it is obeyed, whichever command shows it', async () => {
+test('every command shows foreign text without its control sequences taking effect', async () => {
   const shown: Record<string, string> = {};
   for (const more of [[], ['--stream'], ['--github'], ['--no-github']]) {
     const { stdout, stderr } = await run(...more);
@@ -135,7 +135,7 @@ test('our own annotations are the only commands, each on one line', async () => 
 
 verifies(
   ['RE-3', 'ST-10'],
-  'JSON holds the same text in characters that nobody obeys, live and from the record',
+  'JSON carries the same text in harmless characters, live and from the record',
   async () => {
     const events = join(place.folder, 'events.jsonl');
     const live = await run('--output', 'json', '--stream', '--events', events);
@@ -169,7 +169,7 @@ verifies(
   },
 );
 
-test('errors show foreign names and values, whoever reports them', async () => {
+test('errors show foreign names and values safely, in every command', async () => {
   const named = join(place.work, `f${EVIL.replace('\u2028', '')}\n::error::owned.yaml`);
   writeFileSync(named, `tests: ${JSON.stringify(TEXT)}`);
   writeFileSync(
@@ -199,11 +199,11 @@ test('errors show foreign names and values, whoever reports them', async () => {
   }
 });
 
-test('the final text is exact in a file, and harmless where it is printed', async () => {
+test('the final text is exact in a file, and harmless when printed', async () => {
   const path = join(place.folder, 'final');
   await run('--output', 'json', '--final-output', path);
   expect(readFileSync(path, 'utf8')).toBe(TEXT);
-  // Node gives its children sockets, which have no name to open.
+  // Node gives its children sockets, which have no path to open.
   const under = ['sh', '-c', '"$@" | cat', 'sh'];
   const args = ['run', '--agent', 'claude', '--output', 'json', '--final-output', '/dev/stdout'];
   const { stdout } = await place.tacho([...args, '--junit', '/dev/stdout', TEXT], {
@@ -217,7 +217,7 @@ test('the final text is exact in a file, and harmless where it is printed', asyn
   expect(stdout).not.toMatch(OBEYED);
 });
 
-test('a terminal gets our colours and no other sequence, through the pager as well', async () => {
+test('a terminal gets our colours and no other sequence, also through the pager', async () => {
   await run();
   for (const [args, pager] of [
     [['replay', 'last'], 'cat'],

@@ -1,4 +1,4 @@
-/** A state folder that a clone brings reaches no file outside of itself, and nothing in it is finished without consent. */
+/** A cloned state folder reaches no file outside itself, and none of its runs is finished without consent. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const COMMANDS = [
 ];
 
 for (const name of ['live', 'outbox', 'tmp', 'logs', 'archive'])
-  verifies('ST-8', `a clone with a link in the place of ${name} deletes no file`, async () => {
+  verifies('ST-8', `a clone with a link in place of ${name} deletes no file`, async () => {
     const project = join(place.folder, 'project');
     mkdirSync(project);
     const spill = 'spill-1-1-0123456789ab';
@@ -43,7 +43,7 @@ for (const name of ['live', 'outbox', 'tmp', 'logs', 'archive'])
     expect(filesBelow(project)).toEqual(before);
   });
 
-/** The record of a run, without its end, in a state folder that has no mark. */
+/** The record of a run, without its end, in an unmarked state folder. */
 async function plantRun(state: string): Promise<() => string[]> {
   await place.tacho(demo('default'));
   const from = join(place.state, 'journal');
@@ -59,7 +59,7 @@ async function plantRun(state: string): Promise<() => string[]> {
 }
 
 for (const outbox of [false, true])
-  test(`an unfinished run ${outbox ? 'beside' : 'without'} an outbox is finished only with consent`, async () => {
+  test(`an unfinished run ${outbox ? 'with' : 'without'} an outbox is finished only with consent`, async () => {
     const state = join(place.folder, 'clone');
     const tacho = (...args: string[]) => place.tacho(args, { env: { TACHO_HOME: state } });
     const journal = await plantRun(state);
@@ -69,7 +69,7 @@ for (const outbox of [false, true])
     }
     const before = journal();
     expect((await tacho('runs', 'list', '--json')).code).toBe(0);
-    // The second is what each new run starts beside itself.
+    // The second one is the recovery that each new run starts.
     for (const more of [[], ['--auto', '--no-wait']]) {
       const refused = await tacho('runs', 'recover', ...more);
       expect([refused.code, refused.stdout, journal()]).toEqual([2, '', before]);

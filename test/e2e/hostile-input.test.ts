@@ -1,4 +1,4 @@
-/** Agents that print what no agent should: the record stays valid, and what was lost is named. */
+/** Agents with output that no agent should print: the record stays valid, and losses are reported. */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ import { verifies } from './verifies.ts';
 const place = usePlace({ trust: true });
 const { tacho } = place;
 
-/** Nothing a terminal could take for a command, nor for another direction of writing. */
+/** No character that a terminal could take for a command or a change of writing direction. */
 const UNSAFE =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
@@ -44,7 +44,7 @@ function target(agent: string, file: string): void {
   );
 }
 
-/** Plays these bytes as an agent's stdout in both modes; the streams are held against the contract. */
+/** Plays these bytes as an agent's stdout in both modes; both streams are checked against the contract. */
 async function playBytes(bytes: Buffer, agent = 'demo'): Promise<Played> {
   const file = join(place.folder, 'stream');
   const path = join(place.folder, 'events.jsonl');
@@ -87,7 +87,7 @@ const problems = ({ events }: Played) =>
 const calls = ({ json }: Played, type = 'tool_call_detected') =>
   json.records.filter((record) => record.type === type).map((record) => record.data);
 
-/** The most memory that a run had at once, in MiB. */
+/** The peak memory of a run, in MiB. */
 async function peakOf({ pid, child }: Started): Promise<number> {
   let peak_kb = 0;
   while (isRunning(pid) && child.exitCode === null) {
@@ -98,7 +98,7 @@ async function peakOf({ pid, child }: Started): Promise<number> {
   return peak_kb / 1024;
 }
 
-test('a line of 300 KB is read whole: text, call input and output', async () => {
+test('a line of 300 KB is read completely: text, call input and output', async () => {
   const long = 'ä'.repeat(150_000);
   const played = await play(around(call('c1', { cmd: long }), callEnd('c1', long), say(long)));
   expect([played.json.code, played.gaps]).toEqual([0, []]);
@@ -111,7 +111,7 @@ test('a line of 300 KB is read whole: text, call input and output', async () => 
   });
 });
 
-test('a line of 1 GiB without an end: reported with size and hash, the next lines are read, memory stays flat', async () => {
+test('a line of 1 GiB without an end is reported with size and hash, the next lines are read, and memory stays flat', async () => {
   const command = JSON.stringify([process.execPath, fixture('long-line-agent.mjs')]);
   writeFileSync(
     join(place.work, 'tacho.yaml'),
@@ -148,7 +148,7 @@ for (const [what, noise] of [
   ['short lines', 'y\n'],
   ['short lines that are JSON', '{}\n1\n'],
 ] as const)
-  test(`1 MB of ${what} that are no records: little memory, a small record, every line counted`, async () => {
+  test(`1 MB of ${what} that are not records: little memory, a small record, every line counted`, async () => {
     const file = join(place.folder, 'stream');
     const lines = Math.floor(1_000_000 / noise.length) * (noise.split('\n').length - 1);
     writeFileSync(file, noise.repeat(Math.floor(1_000_000 / noise.length)));
@@ -172,7 +172,7 @@ for (const [what, agent, record] of [
   ['calls with long ids', 'claude', (n: number) => toolUse(n + LONG, 'ls')],
   ['calls with long inputs', 'claude', (n: number) => toolUse(`t${n}`, n + LONG)],
   [
-    'items in the making',
+    'items in progress',
     'codex',
     (n: number) => ({
       type: 'item.updated',
@@ -190,7 +190,7 @@ for (const [what, agent, record] of [
     await run.done;
   });
 
-test('separators that are no line ends do not end a line', async () => {
+test('Unicode separators do not end a line', async () => {
   const text = 'a\u2028b\u2029c\u0085d\u000be\u000cf';
   const raw = Buffer.from(`{"t":"text","id":"m1","text":"a\u2028b\u2029c"}`);
   const played = await play(around(say(text), raw));
@@ -202,7 +202,7 @@ test('separators that are no line ends do not end a line', async () => {
   ).toEqual([text, 'a\u2028b\u2029c']);
 });
 
-test('lone surrogates and NUL in strings come out as valid UTF-8', async () => {
+test('lone surrogates and NUL in strings are printed as valid UTF-8', async () => {
   const played = await play(
     around(
       '{"t":"text","id":"m1","text":"a\\ud800b\\udc00\\u0000c"}',
@@ -216,7 +216,7 @@ test('lone surrogates and NUL in strings come out as valid UTF-8', async () => {
   expect(calls(played)).toHaveLength(1);
 });
 
-test('bytes that are no UTF-8 are replaced and the loss is named', async () => {
+test('invalid UTF-8 is replaced and the loss is reported', async () => {
   const broken = Buffer.concat([
     Buffer.from('{"t":"text","id":"m1","text":"a'),
     Buffer.from([0xff, 0xc3, 0x28]),
@@ -240,7 +240,7 @@ test('CRLF, a BOM and blank lines change nothing', async () => {
   expect(calls(played)).toHaveLength(1);
 });
 
-test('JSON that nests 100,000 deep, as a whole line and as a call’s input, is refused by name', async () => {
+test('JSON nested 100,000 deep, as a line and as a call’s input, is refused with a reason', async () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const objects = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
   const played = await play(
@@ -259,7 +259,7 @@ test('JSON that nests 100,000 deep, as a whole line and as a call’s input, is 
   expect(played.gaps).toContain('too_deep:4');
 });
 
-test('JSON that nests 1,000 deep in a short line does no harm either', async () => {
+test('JSON nested 1,000 deep in a short line is harmless', async () => {
   const deep = `${'['.repeat(1_000)}${']'.repeat(1_000)}`;
   const played = await play(
     around(`{"t":"call","id":"c1","tool":"run","input":${deep}}`, callEnd('c1'), say('still here')),
@@ -270,7 +270,7 @@ test('JSON that nests 1,000 deep in a short line does no harm either', async () 
 
 verifies(
   'ST-8',
-  'names of the language itself, and paths, as keys, ids and tools are names like any other',
+  'property names of the language, and paths, are ordinary keys, ids and tool names',
   async () => {
     const names = [
       '__proto__',
@@ -300,7 +300,7 @@ verifies(
   },
 );
 
-test('an id used twice is two calls, a result said twice is one, and a result of nothing is named', async () => {
+test('an id used twice is two calls, a repeated result is one, and a result without a call is reported', async () => {
   const played = await play(
     around(
       call('c1', { cmd: 'a' }),
@@ -318,7 +318,7 @@ test('an id used twice is two calls, a result said twice is one, and a result of
   expect(problems(played).sort()).toEqual(['duplicate_result', 'orphan_result']);
 });
 
-verifies('RE-11', 'ids that end in a mark of tacho’s own are ids like any other', async () => {
+verifies('RE-11', 'ids that end with a suffix of tacho’s own are ordinary ids', async () => {
   const use = [call('a#2', { cmd: 'a' }), callEnd('a#2')];
   const played = await play(around(...use, ...use, ...use, ...use, say('done')));
   expect(calls(played)).toHaveLength(4);
@@ -330,7 +330,7 @@ verifies('RE-11', 'ids that end in a mark of tacho’s own are ids like any othe
 
 verifies(
   'RE-12',
-  'another call under the id of an open call is a gap, with tool and id',
+  'another call with the id of an open call is a gap, with tool and id',
   async () => {
     const played = await play(
       around(
@@ -347,7 +347,7 @@ verifies(
   },
 );
 
-test('two records on one line: the whole one behind is saved, the broken one is named', async () => {
+test('of two records on one line, the complete second one is kept and the broken one reported', async () => {
   const torn = '{"t":"text","id":"m0","text":"half';
   const played = await play(around(`${torn}${JSON.stringify(say('whole'))}`));
   expect([played.json.code, finished(played.json).final_output]).toEqual([0, 'whole']);
@@ -355,7 +355,7 @@ test('two records on one line: the whole one behind is saved, the broken one is 
   expect(played.gaps).toEqual(['salvaged_line:1']);
 });
 
-test('commands for a terminal in any text reach neither stdout', async () => {
+test('terminal commands in any text never reach stdout', async () => {
   const evil =
     '\u001b[2J\u001b]0;title\u0007\u009b31m\u009d0;x\u009c\u0090q\u009c\u202eevil\u202c\u2066x\u2069\b\b\r\u007f\u0000';
   const played = await play([
@@ -378,7 +378,7 @@ test('commands for a terminal in any text reach neither stdout', async () => {
 
 verifies(
   'RE-5',
-  'an agent whose clock goes back, or stands in another century, does not turn the record’s time',
+  'an agent clock that goes back, or is in another century, does not turn back the record’s time',
   async () => {
     const at = (time: string, record: object) => ({ ...record, at: time });
     const played = await play([
@@ -398,7 +398,7 @@ verifies(
   },
 );
 
-test('numbers that JSON cannot carry, and types that are all wrong, end nothing', async () => {
+test('numbers that JSON cannot represent, and wrong types, do not stop the run', async () => {
   const played = await play(
     around(
       '{"t":"usage","input":1e400,"output":-5,"cost":"free"}',
@@ -420,7 +420,7 @@ test('numbers that JSON cannot carry, and types that are all wrong, end nothing'
   expect(played.gaps.length).toBeGreaterThan(0);
 });
 
-test('an agent that prints only garbage, or nothing, is recorded as that', async () => {
+test('an agent that prints only garbage, or nothing, is recorded as such', async () => {
   const noise = Buffer.from(
     Array.from({ length: 100_000 }, (_, index) => (index * 7919 + (index >> 3)) % 256),
   );

@@ -62,7 +62,7 @@ async function imported(name: string, ...args: string[]) {
 
 verifies(
   'AG-15',
-  'several jobs make the same store as one',
+  'several jobs make the same store as one job',
   async () => {
     fillHome();
     const one = await imported('one');
@@ -76,17 +76,17 @@ verifies(
     const text = await place.tacho(['import', '--all', '--jobs', '2', '--state-dir', place.state]);
     const words = [
       ...(text.stdout.split('all  ').at(-1) ?? '').matchAll(
-        /(\d+) (new|copies of other sessions)/g,
+        /(\d+) (new|copied from other sessions)/g,
       ),
     ];
     const sum = (word: string) =>
       words.reduce((all, [, count, what]) => all + (what === word ? Number(count) : 0), 0);
-    expect([sum('new'), sum('copies of other sessions')]).toEqual([one.rows.length - 1, 1]);
+    expect([sum('new'), sum('copied from other sessions')]).toEqual([one.rows.length - 1, 1]);
   },
   120_000,
 );
 
-verifies('AG-15', 'a file that one job cannot read is reported as with one', async () => {
+verifies('AG-15', 'a file that a job cannot read is reported as with one job', async () => {
   fillHome();
   const missing = join(place.folder, 'missing.jsonl');
   const good = join(place.folder, `${PROJECT}-0`, `${ID}.jsonl`);
@@ -103,7 +103,7 @@ verifies('AG-15', 'a file that one job cannot read is reported as with one', asy
   ]);
 });
 
-/** Two sessions that take a while. */
+/** Two sessions that take a while to read. */
 function longSessions(): string[] {
   const name = '7578a839-0bdb-40f3-b53e-60c21d7ef2ec';
   const some = readFileSync(
@@ -120,7 +120,7 @@ function longSessions(): string[] {
   });
 }
 
-/** What the journal holds. */
+/** The content of the journal. */
 const written = () =>
   filesBelow(join(place.state, 'journal')).reduce((sum, { bytes }) => sum + bytes.length, 0);
 
@@ -158,7 +158,7 @@ verifies(
     const args = ['import', 'claude', ...longSessions(), '--json', '--jobs', '2'];
     const env = { TACHO_FAIL_AT: 'before_packed' };
     const { code, records, stderr } = await place.tacho(args, { env });
-    // The other one may be at work yet, and is ended.
+    // The other job may still be running, and is stopped.
     expect(records[0]).toMatchObject({ state: 'imported' });
     expect([code === 0, stderr]).toEqual([
       false,
@@ -172,7 +172,7 @@ verifies(
 
 verifies(
   ['AG-15', 'ST-3'],
-  'jobs end with the import that started them, however it ends',
+  'jobs end with the import that started them, however it exits',
   async () => {
     const paths = longSessions();
     for (const signal of ['SIGKILL', 'SIGINT'] as const) {

@@ -1,4 +1,4 @@
-/** Sessions that tell impossible times: runs of an unknown time, which no listing fails over. */
+/** Sessions with impossible times: their runs have an unknown time, and every list can show them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,7 +16,7 @@ const LISTINGS = [
 ];
 
 const iso = (at_ms: number) => (at_ms === 9e15 ? '+275760-09-13T00:00:00.000Z' : at_ms);
-/** A session of each agent, by its name and its only time. */
+/** One session per agent, by its name and its only time. */
 const SESSIONS: Record<string, (id: string, at_ms: number) => unknown> = {
   opencode: (id, timestamp) => {
     const part = { id: 'p', messageID: 'm', sessionID: id, type: 'step-start' };
@@ -42,7 +42,7 @@ async function listed(): Promise<void> {
 
 verifies(
   ['AG-2', 'AG-15'],
-  'sessions with impossible times are imported, and the last run is the last real one',
+  'sessions with impossible times are imported, and the last run is the last one with a real time',
   async () => {
     await place.tacho(['run', '--agent', 'demo', 'try it', '--', '--speed', '0']);
     const real = (await place.tacho(['runs', 'list', '--json'])).records;
@@ -74,21 +74,17 @@ verifies(
   120_000,
 );
 
-verifies(
-  'ST-1',
-  'times beyond every date in what is stored already are shown as unknown',
-  async () => {
-    await place.tacho(['run', '--agent', 'demo', 'try it', '--', '--speed', '0']);
-    const index = new DatabaseSync(join(place.state, 'tacho.db'));
-    index.exec('UPDATE runs SET started_ms = 9000000000000000');
-    index.close();
-    await listed();
-    expect((await place.tacho(['runs', 'list'])).stdout).toMatch(/^\w{10} {2}- +demo .* - +\$/m);
-    const [{ run_id }] = (await place.tacho(['runs', 'list', '--json'])).records;
-    const path = join(place.state, 'transcripts/demo', `${run_id}.transcript.jsonl`);
-    const kept = readFileSync(path, 'utf8');
-    writeFileSync(path, kept.replaceAll(/("\w+_time_ms":)\d+/g, '$19000000000000000'));
-    expect(readFileSync(path, 'utf8')).not.toBe(kept);
-    expect((await place.tacho(['show', path, '--no-pager'])).code).toBe(0);
-  },
-);
+verifies('ST-1', 'stored times outside every calendar are shown as unknown', async () => {
+  await place.tacho(['run', '--agent', 'demo', 'try it', '--', '--speed', '0']);
+  const index = new DatabaseSync(join(place.state, 'tacho.db'));
+  index.exec('UPDATE runs SET started_ms = 9000000000000000');
+  index.close();
+  await listed();
+  expect((await place.tacho(['runs', 'list'])).stdout).toMatch(/^\w{10} {2}- +demo .* - +\$/m);
+  const [{ run_id }] = (await place.tacho(['runs', 'list', '--json'])).records;
+  const path = join(place.state, 'transcripts/demo', `${run_id}.transcript.jsonl`);
+  const kept = readFileSync(path, 'utf8');
+  writeFileSync(path, kept.replaceAll(/("\w+_time_ms":)\d+/g, '$19000000000000000'));
+  expect(readFileSync(path, 'utf8')).not.toBe(kept);
+  expect((await place.tacho(['show', path, '--no-pager'])).code).toBe(0);
+});

@@ -1,4 +1,4 @@
-/** `tacho import`: sessions that the agents keep become runs, once each. */
+/** `tacho import`: sessions kept by agents become runs, once each. */
 import {
   appendFileSync,
   copyFileSync,
@@ -19,7 +19,7 @@ import { verifies } from './verifies.ts';
 
 const place = usePlace();
 const testdata = (agent: string) => join(root, 'src/agents', agent, 'testdata');
-/** What a scenario's `session/` holds → where the CLI keeps it. */
+/** Content of a scenario's `session/` → the CLI's place for it. */
 const KEPT: Readonly<Record<string, [from: string, to: string]>> = {
   claude: ['.claude', '.claude'],
   codex: ['.codex', '.codex'],
@@ -30,7 +30,7 @@ const KEPT: Readonly<Record<string, [from: string, to: string]>> = {
 };
 const SOME = ['bash-fail', 'denied', 'parallel', 'skill', 'subagent', 'text', 'write-edit'];
 
-/** Puts the sessions of a scenario where the CLI would have put them. */
+/** Puts the sessions of a scenario in the CLI's folder. */
 function keep(agent: string, scenario: string): boolean {
   const [from, to] = KEPT[agent] as [string, string];
   const source = join(testdata(agent), scenario, 'session', from);
@@ -56,17 +56,21 @@ const outcome = async (run_id: string): Promise<Row> =>
   JSON.parse((await place.tacho(['runs', 'show', run_id, '--json'])).stdout);
 const states = (rows: Row[]) => rows.map((row) => row.state);
 
-verifies('TR-1', 'an import without a transcript is whole, and a reindex makes none', async () => {
-  keep('claude', 'text');
-  const { rows } = await importing('claude', '--all');
-  const [{ run_id }] = rows as [Row];
-  const transcripts = join(place.state, 'transcripts');
-  rmSync(transcripts, { recursive: true, force: true });
-  expect((await place.tacho(['runs', 'verify', run_id])).code).toBe(0);
-  expect((await place.tacho(['runs', 'reindex'])).code).toBe(0);
-  expect(existsSync(transcripts) ? filesBelow(transcripts) : []).toEqual([]);
-  expect((await place.tacho(['show', run_id])).code).toBe(0);
-});
+verifies(
+  'TR-1',
+  'an import without a transcript is complete, and a reindex makes none',
+  async () => {
+    keep('claude', 'text');
+    const { rows } = await importing('claude', '--all');
+    const [{ run_id }] = rows as [Row];
+    const transcripts = join(place.state, 'transcripts');
+    rmSync(transcripts, { recursive: true, force: true });
+    expect((await place.tacho(['runs', 'verify', run_id])).code).toBe(0);
+    expect((await place.tacho(['runs', 'reindex'])).code).toBe(0);
+    expect(existsSync(transcripts) ? filesBelow(transcripts) : []).toEqual([]);
+    expect((await place.tacho(['show', run_id])).code).toBe(0);
+  },
+);
 
 /** A session of two turns, the second begun three minutes later, as the CLI writes it. */
 const ID = '7e15eb39-6be6-4422-a6f5-9c0868fe7f65';
@@ -88,7 +92,7 @@ function write(session_id: string, text: string): string {
 
 verifies(
   ['AG-3', 'AG-15'],
-  'sessions are found where each CLI keeps them, and every fact of them is stored once',
+  'sessions are found where each CLI keeps them, and every fact is stored once',
   async () => {
     const kept = Object.keys(KEPT).flatMap((agent) =>
       SOME.filter((scenario) => keep(agent, scenario)).map((scenario) => ({ agent, scenario })),
@@ -101,7 +105,7 @@ verifies(
       const truth = truthOf(agent, scenario);
       if (truth?.session_id == null) continue;
       const { run_id } = by_session.get(truth.session_id) ?? {};
-      // The outcome of a stored run has no inputs and outputs (ST-1).
+      // The outcome of a stored run has no inputs or outputs (ST-1).
       const calls = truth.calls.map((call) => ({ ...call, input: {} }));
       const stored = await outcome(run_id);
       expect(wrongFacts({ ...truth, calls }, stored), `${agent} ${scenario}`).toEqual([]);
@@ -118,7 +122,7 @@ verifies(
 
 verifies(
   'AG-15',
-  'an imported run is whole, with the calls of its sub-agents attached',
+  'an imported run is complete, including the calls of its sub-agents',
   async () => {
     keep('claude', 'subagent');
     const { rows } = await importing('claude', '--last');
@@ -139,7 +143,7 @@ verifies(
   },
 );
 
-verifies('AG-15', 'a session that has grown takes the place of what was imported', async () => {
+verifies('AG-15', 'a session that has grown replaces its earlier import', async () => {
   const { first, second } = twoTurns();
   const path = write(ID, first);
   const copy = join(place.folder, 'copy.jsonl');
@@ -156,7 +160,7 @@ verifies('AG-15', 'a session that has grown takes the place of what was imported
 
 verifies(
   ['AG-15', 'ST-5'],
-  'a session that comes back from an archive beside a newer import is counted once',
+  'a session restored from an archive next to a newer import is counted once',
   async () => {
     const { first, second } = twoTurns();
     const path = write(ID, first);
@@ -179,7 +183,7 @@ verifies(
   },
 );
 
-verifies(['AG-10', 'AG-15'], 'what a fork has copied is counted once', async () => {
+verifies(['AG-10', 'AG-15'], 'turns copied by a fork are counted once', async () => {
   const { first, second } = twoTurns();
   const forks = ['11111111', '22222222', '33333333'].map((id) => id + ID.slice(8));
   const as = (text: string, id: string | undefined) => text.replaceAll(ID, id ?? '');
@@ -207,7 +211,7 @@ verifies(['AG-10', 'AG-15'], 'what a fork has copied is counted once', async () 
 
 verifies(
   'AG-15',
-  'a session that tacho recorded itself is imported only from there on',
+  'a session that tacho itself recorded is imported only from that point on',
   async () => {
     const sessions = join(place.folder, 'sessions');
     const env = { TACHO_DEMO_SESSIONS: sessions };
@@ -235,7 +239,7 @@ verifies(
   },
 );
 
-verifies('AG-15', 'files that cannot be read are reported and do not stop the others', async () => {
+verifies('AG-15', 'unreadable files are reported and do not stop the others', async () => {
   keep('pi', 'text');
   const [good] = (await importing('pi', '--last')).rows;
   expect((await place.tacho(['runs', 'rm', good.run_id])).code).toBe(0);
@@ -253,20 +257,16 @@ verifies('AG-15', 'files that cannot be read are reported and do not stop the ot
   expect(result.stderr).toBe(`error: ${missing}: no such file or folder\n`);
 });
 
-verifies(
-  ['AG-15', 'ST-5'],
-  'what was deleted stays deleted until it is asked for by name',
-  async () => {
-    const path = write(ID, twoTurns().first);
-    const [first] = (await importing('--all')).rows;
-    await place.tacho(['runs', 'rm', first.run_id]);
-    expect(states((await importing('--all')).rows)).toEqual(['deleted']);
-    const [again] = (await importing('claude', path)).rows;
-    expect(again.state).toBe('imported');
-    expect(again.run_id).not.toBe(first.run_id);
-    expect(states((await importing('--all')).rows)).toEqual(['known']);
-  },
-);
+verifies(['AG-15', 'ST-5'], 'deleted sessions stay deleted until imported by name', async () => {
+  const path = write(ID, twoTurns().first);
+  const [first] = (await importing('--all')).rows;
+  await place.tacho(['runs', 'rm', first.run_id]);
+  expect(states((await importing('--all')).rows)).toEqual(['deleted']);
+  const [again] = (await importing('claude', path)).rows;
+  expect(again.state).toBe('imported');
+  expect(again.run_id).not.toBe(first.run_id);
+  expect(states((await importing('--all')).rows)).toEqual(['known']);
+});
 
 verifies(['AG-15', 'ST-7'], 'secrets in a session file are not stored', async () => {
   const secret = `ghp_${'a1B2'.repeat(9)}`;
@@ -278,7 +278,7 @@ verifies(['AG-15', 'ST-7'], 'secrets in a session file are not stored', async ()
 
 verifies(
   'AG-15',
-  'only sessions used since a date are taken; nothing found is no failure',
+  'only sessions used since a date are imported; finding none is not a failure',
   async () => {
     write(ID, twoTurns().first);
     expect((await importing('--all', '--since', '2999-01-01')).rows).toEqual([]);
@@ -289,13 +289,13 @@ verifies(
   },
 );
 
-test('an import prints a line per agent and how to read the runs, and each session on request', async () => {
+test('an import prints one line per agent and how to read the runs, and each session on request', async () => {
   const path = write(ID, twoTurns().first);
   const first = await place.tacho(['import', '--last']);
   const [{ run_id }] = (await runs()) as [Row];
   const short = run_id.slice(2, 12);
   expect(first.stdout).toMatch(
-    /^claude {4}1 new\n\n2026-\d\d-\d\d \d\d:\d\d {2}.*\nRead it: tacho show (.*)\n$/,
+    /^claude {4}1 new\n\n2026-\d\d-\d\d \d\d:\d\d \S+ {2}.*\nRead it: tacho show (.*)\n$/,
   );
   expect(first.stdout).toContain(`tacho show ${short}\n`);
   expect((await place.tacho(['show', short])).code).toBe(0);
@@ -312,7 +312,30 @@ test('an import prints a line per agent and how to read the runs, and each sessi
   );
 });
 
-test('the session used last is the one with the latest record, not the latest file', async () => {
+test('an import counts the projects of the new runs', async () => {
+  write(ID, twoTurns().first.replaceAll('/home/user/project', '/home/user/other'));
+  keep('pi', 'text');
+  const { stdout } = await place.tacho(['import', '--all']);
+  expect(stdout).toBe(
+    'claude    1 new\npi        1 new\nall       2 new\n\nThe new runs are from 2 projects. List the runs: tacho runs list\n',
+  );
+});
+
+test('a mistake in the arguments of an import says what to type', async () => {
+  const path = write(ID, twoTurns().first);
+  const said = async (...args: string[]) => (await place.tacho(['import', ...args])).stderr;
+  expect(await said(path)).toBe(
+    `error: name the agent that wrote the file: tacho import claude ${path}\n`,
+  );
+  expect(await said('--last', '--all')).toBe(
+    'error: give only one of --last, --all, --session ID and FILES\n',
+  );
+  expect(await said()).toBe(
+    'error: choose what to import: --last, --all, --session ID, or AGENT FILES\n',
+  );
+});
+
+test('the last used session is the one with the latest record, not the latest file', async () => {
   const { first, second } = twoTurns();
   const older = first.replaceAll(ID, '11111111-6be6-4422-a6f5-9c0868fe7f65');
   const newer = write(ID, first + second);
@@ -323,7 +346,7 @@ test('the session used last is the one with the latest record, not the latest fi
   expect((await importing('--last')).rows).toMatchObject([{ path: newer, state: 'imported' }]);
 });
 
-verifies(['AG-15', 'ST-3'], 'an import that was killed goes on where it stopped', async () => {
+verifies(['AG-15', 'ST-3'], 'a killed import continues where it stopped', async () => {
   const name = '7578a839-0bdb-40f3-b53e-60c21d7ef2ec.jsonl';
   const some = readFileSync(join(testdata('claude'), 'big/session', PROJECT, name), 'utf8');
   const path = join(place.folder, name);
@@ -344,7 +367,7 @@ verifies(['AG-15', 'ST-3'], 'an import that was killed goes on where it stopped'
   expect(whole).toEqual(row);
 });
 
-verifies('AG-15', 'an import that says nothing, or two things, is a usage error', async () => {
+verifies('AG-15', 'an import without a source, or with two, is a usage error', async () => {
   const wrong = [
     ['import'],
     ['import', 'claude'],

@@ -1,4 +1,4 @@
-/** What the index lacks is found in the journal and reported; what is foreign in the journal harms its own run alone. */
+/** Runs missing from the index are found in the journal and reported; foreign journal entries affect only their own run. */
 import {
   mkdirSync,
   readdirSync,
@@ -64,7 +64,7 @@ for (const [how, lose] of Object.entries(LOSSES))
     expect(await list()).toEqual({ ids: [second, first], stderr: '', code: 0 });
   });
 
-test('a command that looks one run up finds it without the index too', async () => {
+test('a command for one run finds it without the index, too', async () => {
   const run_id = await record();
   for (const command of [
     ['replay', run_id, '--output', 'json'],
@@ -80,7 +80,7 @@ test('a command that looks one run up finds it without the index too', async () 
   }
 });
 
-verifies(['ST-5', 'ST-10'], 'gc decides over runs that the index lacks too', async () => {
+verifies(['ST-5', 'ST-10'], 'gc also considers runs missing from the index', async () => {
   await record();
   const last = await record();
   withoutLog();
@@ -90,7 +90,7 @@ verifies(['ST-5', 'ST-10'], 'gc decides over runs that the index lacks too', asy
   expect((await list()).ids).toEqual([last]);
 });
 
-verifies('ST-10', 'an eval finds a run that the index lacks', async () => {
+verifies('ST-10', 'an eval finds a run missing from the index', async () => {
   const run_id = await record();
   withoutLog();
   rmSync(db());
@@ -102,7 +102,7 @@ verifies('ST-10', 'an eval finds a run that the index lacks', async () => {
   expect(JSON.parse(stdout).tests[0].runs[0].run_id).toBe(run_id);
 });
 
-verifies('ST-10', 'damage that shows only when the rows are read hides no run', async () => {
+verifies('ST-10', 'damage that appears only when rows are read hides no run', async () => {
   const run_id = await record();
   await list();
   const index = new DatabaseSync(db());
@@ -113,7 +113,7 @@ verifies('ST-10', 'damage that shows only when the rows are read hides no run', 
   expect(found.stderr).toMatch(/the index was damaged and is now .*; it is rebuilt/);
 });
 
-verifies('ST-10', 'runs with foreign entries are named when they are added', async () => {
+verifies('ST-10', 'runs with foreign entries are reported when they are added', async () => {
   const run_id = await record();
   const dir = join(place.state, 'journal');
   editRun(join(dir, listSegments(dir)[0] as string), run_id, (entries) => set(entries, 2, 7));
@@ -124,7 +124,7 @@ verifies('ST-10', 'runs with foreign entries are named when they are added', asy
   expect(stderr).toContain('1 run with damaged entries: see tacho runs verify');
 });
 
-verifies('ST-10', 'damage that shows only in the middle of a command is no answer', async () => {
+verifies('ST-10', 'damage found in the middle of a command gives no wrong answer', async () => {
   const run_id = await record();
   for (const command of [
     ['runs', 'show', run_id, '--json'],
@@ -143,7 +143,7 @@ verifies('ST-10', 'damage that shows only in the middle of a command is no answe
 
 verifies(
   'ST-10',
-  'sums and plans need no outcome, so damage in one does not stop them',
+  'totals and plans need no outcome, so a damaged outcome does not stop them',
   async () => {
     await record();
     await list();
@@ -173,7 +173,7 @@ test('an older copy of the index gets the runs since then; deleted ones stay del
   expect((await list()).ids).toEqual([later, kept]);
 });
 
-test('while another command changes the store, a list that may lack runs is named as that', async () => {
+test('while another command changes the store, a possibly incomplete list is reported as such', async () => {
   const run_id = await record();
   withoutLog();
   rmSync(db());
@@ -187,7 +187,7 @@ test('while another command changes the store, a list that may lack runs is name
 test('a deleted run that is still in the journal is not added to the index', async () => {
   const kept = await record();
   const gone = await record();
-  // As by a command that was killed before it removed the bytes.
+  // As after a command that was killed before it removed the bytes.
   bury(stateDirAt(place.state), [gone]);
   withoutLog();
   rmSync(db());
@@ -195,7 +195,7 @@ test('a deleted run that is still in the journal is not added to the index', asy
   expect([found.ids, found.stderr]).toEqual([[kept], expect.stringContaining('1 run missing')]);
 });
 
-test('a segment that cannot be read is reported, and read again when it can', async () => {
+test('an unreadable segment is reported, and read again when it becomes readable', async () => {
   const other = await record();
   const run_id = await record();
   const [segment] = listSegments(join(place.state, 'journal')) as [string];
@@ -204,13 +204,13 @@ test('a segment that cannot be read is reported, and read again when it can', as
   rmSync(path);
   withoutLog();
   rmSync(db());
-  // A link in its place is not followed.
+  // A link there is not followed.
   symlinkSync(join(place.folder, 'elsewhere'), path);
   writeFileSync(join(place.folder, 'elsewhere'), 'x\n');
   const found = await list();
   expect(found.ids).toEqual([run_id]);
   expect(found.stderr).toContain('1 segment of the journal cannot be read');
-  // A folder in its place, which is larger than the segment.
+  // A folder there, larger than the segment.
   rmSync(path);
   mkdirSync(path);
   for (let n = 0; n < 500; n++) writeFileSync(join(path, `${n}-${'x'.repeat(100)}`), '');
@@ -220,7 +220,7 @@ test('a segment that cannot be read is reported, and read again when it can', as
   expect((await list()).ids).toEqual([run_id, other]);
 });
 
-test('a link to itself in the place of a segment or a transcript stops no command', async () => {
+test('a link to itself in place of a segment or a transcript stops no command', async () => {
   const first = await record();
   const second = await record();
   const link = (...names: string[]) => {
@@ -247,7 +247,7 @@ test('a link to itself in the place of a segment or a transcript stops no comman
     codes[command] = (await tacho(['runs', ...command.split(' ')])).code;
   codes.doctor = (await tacho(['doctor'])).code;
   codes.run = (await tacho(demo('fixed'))).code;
-  // It says what it could not read.
+  // It reports what it could not read.
   expect(Object.entries(codes).filter(([, code]) => code !== 0)).toEqual([['reindex', 1]]);
   const { ids, stderr } = await list();
   expect(ids).toHaveLength(2);
@@ -262,7 +262,7 @@ const IN_PLACE: Record<string, (path: string) => void> = {
 };
 
 for (const [what, put] of Object.entries(IN_PLACE))
-  verifies('ST-10', `reindex keeps the rows of a segment with ${what} in its place`, async () => {
+  verifies('ST-10', `reindex keeps the rows of a segment replaced by ${what}`, async () => {
     const whole = await record();
     const unread = await record();
     const spread = await record();
@@ -302,7 +302,7 @@ const FOREIGN: Record<string, (entries: EditedEntry[]) => void> = {
   'of an unknown kind': (entries) => set(entries, 2, { ...event(entries, 2), kind: '__proto__' }),
   'without data': (entries) => set(entries, 2, { ...event(entries, 2), data: null }),
   'of another run': (entries) => set(entries, 2, { ...event(entries, 2), run_id: 'r_other' }),
-  'in no year': (entries) => set(entries, 2, { ...event(entries, 2), at_ms: 1e300 }),
+  'outside every calendar': (entries) => set(entries, 2, { ...event(entries, 2), at_ms: 1e300 }),
   'the first one, a text': (entries) => set(entries, 0, 'text'),
   'the last one, null': (entries) => set(entries, entries.length - 1, null),
   'all of them null': (entries) => {
@@ -315,7 +315,7 @@ function set(entries: EditedEntry[], at: number, to: unknown): void {
 }
 const event = (entries: EditedEntry[], at: number) => (entries[at] as EditedEntry).e as object;
 
-test('an entry of a foreign shape harms its own run alone, whatever reads it', async () => {
+test('an entry of a foreign shape affects only its own run, for every reader', async () => {
   const dir = join(place.state, 'journal');
   const other = await record();
   const edited: { what: string; run_id: string; segment: string }[] = [];
@@ -359,36 +359,32 @@ test('an entry of a foreign shape harms its own run alone, whatever reads it', a
   expect((await tacho(['runs', 'verify', other])).code).toBe(0);
 });
 
-verifies(
-  'ST-10',
-  'figures that no column of the index holds harm their own run alone',
-  async () => {
-    const dir = join(place.state, 'journal');
-    const other = await record();
-    const run_id = await record();
-    const segment = listSegments(dir).find((name) =>
-      readFileSync(join(dir, name), 'utf8').includes(`"s":"${run_id}"`),
-    ) as string;
-    editRun(join(dir, segment), run_id, (entries) => {
-      for (const { e } of entries) {
-        const { data } = e as { data: Record<string, unknown> };
-        for (const [name, value] of Object.entries(data))
-          if (typeof value === 'number') data[name] = 1e308;
-      }
-    });
-    const { code, stderr } = await tacho(['runs', 'reindex']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect((await list()).ids).toEqual([run_id, other]);
-    expect((await tacho(['runs', 'verify', run_id])).code).toBe(1);
-    expect((await tacho(['runs', 'verify', other])).code).toBe(0);
-  },
-);
+verifies('ST-10', 'figures that do not fit the index affect only their own run', async () => {
+  const dir = join(place.state, 'journal');
+  const other = await record();
+  const run_id = await record();
+  const segment = listSegments(dir).find((name) =>
+    readFileSync(join(dir, name), 'utf8').includes(`"s":"${run_id}"`),
+  ) as string;
+  editRun(join(dir, segment), run_id, (entries) => {
+    for (const { e } of entries) {
+      const { data } = e as { data: Record<string, unknown> };
+      for (const [name, value] of Object.entries(data))
+        if (typeof value === 'number') data[name] = 1e308;
+    }
+  });
+  const { code, stderr } = await tacho(['runs', 'reindex']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect((await list()).ids).toEqual([run_id, other]);
+  expect((await tacho(['runs', 'verify', run_id])).code).toBe(1);
+  expect((await tacho(['runs', 'verify', other])).code).toBe(0);
+});
 
-verifies('ST-10', 'a damaged line is a fault of its own run, not of others beside it', async () => {
+verifies('ST-10', 'a damaged line affects its own run, not its neighbours', async () => {
   const dir = join(place.state, 'journal');
   const first = await record();
   const second = await record();
-  // Both in one segment, as imports are.
+  // Both in one segment, like imports.
   const [one = '', two = ''] = listSegments(dir).map((name) => join(dir, name));
   const [, ...more] = readFileSync(two, 'utf8').trimEnd().split('\n');
   const lines = [...readFileSync(one, 'utf8').trimEnd().split('\n'), ...more];

@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import { endTree, startOf } from '../../src/capture/source/process-tree.ts';
 import { verifies } from './verifies.ts';
 
-/** Counts its interrupts; at each it starts another process of its group, as agents do when they wind up. */
+/** Counts its interrupts; at each it starts another process in its group, as agents do when they shut down. */
 const WINDS_UP = `
 n=0
 trap 'n=$((n+1)); echo "$n" > interrupts; (sleep 0.6) & wait $!; [ "$n" = 1 ] && exit 0; exit 9' INT
@@ -17,7 +17,7 @@ while :; do sleep 0.05; done`;
 
 verifies(
   'RE-22',
-  'an agent is interrupted once, whatever it starts while it winds up',
+  'an agent is interrupted once, whatever it starts while shutting down',
   async () => {
     const cwd = mkdtempSync(join(tmpdir(), 'tacho-interrupt-'));
     const child = spawn('bash', ['-c', WINDS_UP], { cwd, detached: true, stdio: 'ignore' });

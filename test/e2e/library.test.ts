@@ -1,4 +1,4 @@
-/** tacho as a library, as it is published: `run` and `convert` of the built package. */
+/** tacho as a published library: `run` and `convert` of the built package. */
 import { spawn } from 'node:child_process';
 import {
   createReadStream,
@@ -22,7 +22,7 @@ import { verifies } from './verifies.ts';
 type Library = typeof import('../../src/index.ts');
 
 const place = usePlace();
-// A path in a variable: the bundle is looked for when the test runs, not when it is checked.
+// A path in a variable: the bundle is resolved when the test runs, not when it is type-checked.
 const built = join(root, 'dist/index.js');
 const library = (): Promise<Library> => import(built) as Promise<Library>;
 
@@ -38,7 +38,7 @@ async function all(events: AsyncIterable<Event>): Promise<Event[]> {
   return list;
 }
 
-test('a run is iterated event by event and has an outcome', async () => {
+test('a run yields its events and has an outcome', async () => {
   const { run } = await library();
   const demo = run(options('default'));
   const events = await all(demo);
@@ -51,7 +51,7 @@ test('a run is iterated event by event and has an outcome', async () => {
   expect(spools(place)).toEqual([]);
 });
 
-test('failOn names the calls that fail a run that ended well; late limits need bestEffortLimits', async () => {
+test('failOn names the calls that fail a successful run; late limits require bestEffortLimits', async () => {
   const { run } = await library();
   const demo = run({ ...options('denied'), failOn: ['denied', 'failed-call'] });
   const { success } = await demo.outcome;
@@ -68,16 +68,16 @@ test('failOn names the calls that fail a run that ended well; late limits need b
   ]);
   const late = { agent: 'claude', prompt: 'x', command: ['/nowhere'], maxCostUsd: 1 };
   await expect(run(late).outcome).rejects.toThrow(/--max-cost cannot stop a run of claude in time/);
-  await expect(run({ ...late, bestEffortLimits: true }).outcome).rejects.toThrow(/not installed/);
+  await expect(run({ ...late, bestEffortLimits: true }).outcome).rejects.toThrow(/does not exist/);
 });
 
-test('a run that nobody iterates is recorded all the same', async () => {
+test('a run is recorded even when its events are not read', async () => {
   const { run } = await library();
   const outcome = await run(options('flood')).outcome;
   expect(outcome.success).toBe(true);
 });
 
-test('a reader that stops in the middle does not stop the run', async () => {
+test('a reader that stops early does not stop the run', async () => {
   const { run } = await library();
   const demo = run(options('flood'));
   for await (const event of demo) if (event.kind === 'step_started') break;
@@ -96,7 +96,7 @@ test('a slow reader loses nothing', async () => {
   expect(count).toBeGreaterThan(50);
 });
 
-test('abort, and a signal, end the agent: the outcome is cancelled', async () => {
+test('abort and an AbortSignal stop the agent, and the outcome is cancelled', async () => {
   const { run } = await library();
   const aborted = run(options('hang'));
   for await (const event of aborted) if (event.kind === 'call_started') aborted.abort();
@@ -117,13 +117,13 @@ test('abort, and a signal, end the agent: the outcome is cancelled', async () =>
   expect(place.left()).toEqual([]);
 });
 
-test('a time limit is one of the options', async () => {
+test('a time limit is accepted as an option', async () => {
   const { run } = await library();
   const outcome = await run({ ...options('hang'), timeoutMs: 300 }).outcome;
   expect([outcome.exit_reason, outcome.success]).toEqual(['timeout', false]);
 });
 
-test('a time limit that is none, and a prompt that is no text, are refused', async () => {
+test('an invalid time limit, and a prompt that is not a string, are refused', async () => {
   const { run } = await library();
   const usage = expect.objectContaining({ code: 'usage' });
   for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31])
@@ -132,10 +132,10 @@ test('a time limit that is none, and a prompt that is no text, are refused', asy
   expect(() => run({ ...options('hang'), ...none })).toThrow(usage);
 });
 
-test('what cannot be started rejects with an error that says what to do', async () => {
+test('a run that cannot start rejects with an error that says what to do', async () => {
   const { run, TachoError } = await library();
   const unknown = run({ ...options('default'), agent: 'nobody' });
-  await expect(unknown.outcome).rejects.toThrow(/unknown agent "nobody": known are/);
+  await expect(unknown.outcome).rejects.toThrow(/unknown agent "nobody"; expected one of:/);
   await expect(unknown.outcome).rejects.toBeInstanceOf(TachoError);
   await expect(all(run({ ...options('default'), agent: 'nobody' }))).rejects.toThrow(
     /unknown agent/,
@@ -146,7 +146,7 @@ test('what cannot be started rejects with an error that says what to do', async 
   await expect(missing.outcome).rejects.toMatchObject({ code: 'agent_missing' });
 });
 
-test('convert reads a recording from a file or from bytes, and both say the same', async () => {
+test('convert reads a recording from a file or from bytes, with equal results', async () => {
   const { convert } = await library();
   const input = join(root, 'src/agents/claude/testdata/write-edit/stdout.jsonl');
   const events = await all(convert({ agent: 'claude', input }));
@@ -154,7 +154,7 @@ test('convert reads a recording from a file or from bytes, and both say the same
     convert({ agent: 'claude', input: createReadStream(input, { highWaterMark: 7 }) }),
   );
   expect(events.length).toBeGreaterThan(5);
-  // The id of a recording that has none is made of its source.
+  // A recording without an id gets one derived from its source.
   const bare = (list: Event[]) => list.map((event) => ({ ...event, run_id: '' }));
   expect(bare(streamed)).toEqual(bare(events));
   const outcome = await convert({ agent: 'claude', input }).outcome;
@@ -163,7 +163,7 @@ test('convert reads a recording from a file or from bytes, and both say the same
   await expect(convert({ agent: 'claude', input: '/nowhere' }).outcome).rejects.toThrow('/nowhere');
 });
 
-verifies('ST-7', 'convert gives no secret away, and takes patterns of more', async () => {
+verifies('ST-7', 'convert reveals no secret, and accepts more patterns', async () => {
   const { convert } = await library();
   const input = join(root, 'src/agents/claude/testdata/write-edit/stdout.jsonl');
   process.env.TACHO_TEST_API_KEY = 'greet.txt';
@@ -176,7 +176,7 @@ verifies('ST-7', 'convert gives no secret away, and takes patterns of more', asy
   for (const secret of ['greet.txt', 'Created']) expect(text).not.toContain(secret);
 });
 
-test('the store lists, reads, verifies, imports and deletes runs, as the commands do', async () => {
+test('the store lists, reads, verifies, imports and deletes runs, like the commands', async () => {
   const { openStore, run, runEvents, validate } = await library();
   const stateDir = join(place.folder, 'own');
   using store = openStore({ stateDir });
@@ -231,7 +231,7 @@ test('the store lists, reads, verifies, imports and deletes runs, as the command
   await expect(store.get('last')).rejects.toThrow('the store is closed');
 });
 
-test('the example of the docs runs as it is written', async () => {
+test('the example in the docs runs unchanged', async () => {
   const folder = join(place.folder, 'example');
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
   symlinkSync(root, join(folder, 'node_modules/tacho'));

@@ -1,4 +1,4 @@
-/** The collector among many peers: credits, slow readers, limits, heartbeats, clocks, input, and neighbours. */
+/** A collector with many peers: credits, slow readers, limits, heartbeats, clocks, input, and isolation. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
@@ -11,7 +11,7 @@ import { verifies } from './verifies.ts';
 
 verifies(
   'LP-10',
-  'credits are given anew when half are used up, and a sender that keeps to them is never told off',
+  'credits are renewed when half are used up, and a sender that respects them gets no error',
   async () => {
     const { connect } = await running({ limits: { credits: 16 } });
     const client = await connect();
@@ -41,7 +41,7 @@ verifies(
 
 verifies(
   'LP-10',
-  'a sender that ignores its credits is told, read no further until there is room, and loses nothing',
+  'a sender that ignores its credits gets an error, is not read until there is room, and loses nothing',
   async () => {
     const { connect, collector } = await running({ limits: { credits: 4 } });
     const client = await connect();
@@ -60,7 +60,7 @@ verifies(
 
 verifies(
   ['LP-10', 'LP-15'],
-  'a subscriber that never reads slows nobody; when it reads it is told how far it was behind and gets all, once, in order',
+  'a subscriber that never reads slows no other; when it reads, it learns how far it was behind and gets everything once, in order',
   async () => {
     const { connect, collector } = await running({ limits: { behind_ms: 50 } });
     const sleepy = await connect();
@@ -79,14 +79,14 @@ verifies(
     await sender.wait(acks('s', COUNT));
     await awake.wait(({ seq }) => seq === COUNT);
     expect(sleepy.received.filter(({ seq }) => seq === COUNT)).toEqual([]);
-    // Beyond what stood in the sockets when it stopped.
+    // Beyond the socket buffers at the time it stopped.
     sender.send(...many('s', COUNT + 1, 50));
     await sender.wait(acks('s', COUNT + 50));
     await new Promise((done) => setTimeout(done, 60));
     sleepy.resume();
-    const told = await sleepy.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data.severity).toBe('warning');
-    expect(told.data.details.pending_messages).toBeGreaterThanOrEqual(50);
+    const error = await sleepy.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data.severity).toBe('warning');
+    expect(error.data.details.pending_messages).toBeGreaterThanOrEqual(50);
     await sleepy.wait(({ seq }) => seq === COUNT + 50);
     const numbers = sleepy.received.filter(({ seq }) => seq > 0).map(({ seq }) => seq);
     expect(numbers).toEqual(Array.from({ length: COUNT + 50 }, (_, i) => i + 1));
@@ -96,7 +96,7 @@ verifies(
 
 verifies(
   'LP-11',
-  'heartbeats come from both ends; a peer that misses three is gone, its sessions are lost and can be resumed',
+  'both ends send heartbeats; a peer that misses three is disconnected, and its sessions are lost and can be resumed',
   async () => {
     const { connect } = await running({ limits: { heartbeat_ms: 100 } });
     const watcher = await connect();
@@ -126,7 +126,7 @@ verifies(
 
 verifies(
   'LP-11',
-  'a session that another connection sends for is taken over only by resuming it; the older one is told',
+  'only resuming takes a session over from another connection, and the older one gets an error',
   async () => {
     const { connect } = await running();
     const first = await connect();
@@ -151,7 +151,7 @@ verifies(
 
 verifies(
   'LP-11',
-  'a session goes on without resuming it when the connection before has ended its side',
+  'a session continues without resuming when the earlier connection has closed its side',
   async () => {
     const { connect } = await running();
     const first = await connect();
@@ -170,7 +170,7 @@ verifies(
 
 verifies(
   ['LP-11', 'LP-15'],
-  'a collector that was held up itself gives nobody up for it',
+  'a collector that was stalled itself disconnects no peer for it',
   async () => {
     const { connect } = await running({ limits: { heartbeat_ms: 100 } });
     const client = await connect();
@@ -185,18 +185,18 @@ verifies(
 
 verifies(
   'LP-17',
-  'a clock that differs by more than 100 ms is told once and counted, and nothing is corrected',
+  'a clock difference of more than 100 ms is reported once and counted, and nothing is corrected',
   async () => {
     const { connect, collector, folder } = await running();
     const client = await connect();
     const past = new Date(Date.now() - 60_000).toISOString();
     await client.handshake({}, { timestamp: past });
-    const told = await client.wait(isError('INVALID_MESSAGE_FORMAT'));
-    expect(told.data).toMatchObject({
+    const error = await client.wait(isError('INVALID_MESSAGE_FORMAT'));
+    expect(error.data).toMatchObject({
       severity: 'warning',
       details: { reason: 'clock_skew', max_skew_ms: 100 },
     });
-    expect(told.data.details.clock_skew_ms).toBeLessThan(-59_000);
+    expect(error.data.details.clock_skew_ms).toBeLessThan(-59_000);
     client.send(
       control('heartbeat', {}, { timestamp: new Date(Date.now() + 5_000).toISOString() }),
     );
@@ -212,7 +212,7 @@ verifies(
 
 verifies(
   'LP-16',
-  'every limit of a collector is an error and a counter, and the connection goes on',
+  'every exceeded limit of a collector is an error and a counter, and the connection continues',
   async () => {
     const { connect, collector } = await running({
       limits: { connections_max: 2, sessions_max: 2, open_calls_max: 2, subscriptions_max: 1 },
@@ -271,7 +271,7 @@ verifies(
   },
 );
 
-verifies('LP-16', 'a call without a sign of life is given up, counted and told', async () => {
+verifies('LP-16', 'a call without activity is given up, counted and reported', async () => {
   const { connect, collector } = await running({
     limits: { abandoned_ms: 200, heartbeat_ms: 400 },
   });
@@ -301,7 +301,7 @@ verifies('LP-16', 'a call without a sign of life is given up, counted and told',
 
 verifies(
   ['LP-15', 'LP-16'],
-  'a peer that stops in the middle of a message, one that says nothing and one that sends garbage and never reads disturb no neighbour',
+  'a peer that stops in the middle of a message, a silent one, and one that sends garbage and never reads disturb no other peer',
   async () => {
     const { connect, collector } = await running({
       limits: { hello_ms: 300, backlog_bytes_max: 64 * 1024 },
@@ -320,7 +320,7 @@ verifies(
     await good.wait(acks('good', 500));
     await silent.wait(isError('CONNECTION_TIMEOUT'));
     await silent.closed;
-    // It is read no further once its answers wait: not all of its lines were taken.
+    // Reading stops once its answers queue up: not all of its lines were read.
     expect(collector.counters.messages).toBeLessThan(100_000);
     deaf.destroy();
     half.destroy();
@@ -331,7 +331,7 @@ verifies(
 
 verifies(
   'LP-16',
-  'a thousand idle connections are held, and one that works beside them is served',
+  'a thousand idle connections are held while an active one is served',
   async () => {
     const { connect, collector } = await running();
     const before = process.memoryUsage().rss;
@@ -351,7 +351,7 @@ verifies(
 
 verifies(
   'LP-14',
-  "input reaches the session's agent as it was sent, and its refusal finds the way back; without an agent it is refused",
+  "input reaches the session's agent unchanged, and its refusal is sent back; without an agent, input is refused",
   async () => {
     const { connect } = await running();
     const agent = await connect();
@@ -359,7 +359,7 @@ verifies(
     await agent.handshake();
     await person.handshake({ role: 'client' });
     const input = (session_id: string, message_id: string) =>
-      control('user_input', { content: 'go on' }, { session_id, message_id });
+      control('user_input', { content: 'continue' }, { session_id, message_id });
     person.send(input('nobody', 'i-1'));
     const none = await person.wait(isError('INPUT_INJECTION_RESTRICTED'));
     expect(none.data).toMatchObject({
@@ -386,7 +386,7 @@ verifies(
 
 verifies(
   'LP-7',
-  'a collector that is asked to stop acknowledges what it has, and one state folder has one collector',
+  'a stopping collector acknowledges what it has, and a state folder has one collector',
   async () => {
     const { connect, folder, stop } = await running();
     const other = serve({ state_dir: join(folder, 'state'), version: '0' });

@@ -1,4 +1,4 @@
-/** `tacho emit`, `tacho run --live` and the library's `connect`, as they are built, with a collector's process. */
+/** `tacho emit`, `tacho run --live` and the library's `connect`, as built, with a collector process. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -28,11 +28,11 @@ const types = (messages: Message[]) => messages.map(({ type }) => type);
 const faults = (messages: Message[]) =>
   messages.map((message) => readText(JSON.stringify(message)).fault).filter((fault) => fault);
 
-/** What a sender said, but for a busy machine's delays that look like another clock. */
+/** The stderr of a sender, without clock warnings caused by delays on a busy machine. */
 const complaints = (stderr: string) =>
   stderr.split('\n').filter((line) => line !== '' && !line.includes(' clock '));
 
-/** With a state folder of its own. */
+/** With its own state folder. */
 async function collector() {
   const state = join(place.folder, 'served');
   const socket = join(place.folder, 'c');
@@ -46,7 +46,7 @@ async function collector() {
 
 verifies(
   ['LP-4', 'LP-7'],
-  'short messages are completed, open calls and the session ended, all acknowledged',
+  'short messages are completed, open calls and the session are ended, and everything is acknowledged',
   async () => {
     const { served, url } = await collector();
     const input = lines(
@@ -84,7 +84,7 @@ verifies(
 
 verifies(
   'LP-2',
-  'complete messages pass byte for byte; bad lines are told with line and field, the rest goes on',
+  'complete messages pass byte for byte; bad lines are reported with line and field, and the rest continues',
   async () => {
     const { served, url } = await collector();
     const whole = `{"type":"session_start", "timestamp":"2026-03-03T10:00:00.037Z","session_id":"w","message_id":"m","seq":1,"data":{"agent":"x","extra":"é\\u0000"}}`;
@@ -108,9 +108,9 @@ verifies(
       'line 2: the field data.name is missing',
       'line 3: ',
       'line 4: the type heartbeat is not sent by agents; emit sends session_start',
-      'line 5: the type "nonsense" is no known message type; known are session_start',
+      'line 5: unknown message type "nonsense"; expected one of: session_start',
       'line 6: the field seq must be 2',
-      '5 bad of 7 lines',
+      '5 of 7 lines are invalid, and were not sent',
     ])
       expect(stderr).toContain(part);
     expect((await served.lines('w'))[0]).toBe(whole);
@@ -120,7 +120,7 @@ verifies(
 
 verifies(
   'LP-8',
-  'what cannot be delivered stays, which is said; the next tacho delivers it, whatever it does',
+  'undelivered messages stay and are reported; the next tacho command delivers them',
   async () => {
     const at = join(place.folder, 'c');
     const args = ['emit', '--to', `unix:${at}`, '--session', 's'];
@@ -142,7 +142,7 @@ verifies(
 
 verifies(
   'LP-8',
-  'a session is gone on with by a later emit; a run without a collector is none the worse',
+  'a later emit continues a session; a run without a collector succeeds as usual',
   async () => {
     const { served, url } = await collector();
     const args = ['emit', '--to', url, '--session', 's', '--no-end'];
@@ -162,7 +162,7 @@ verifies(
 
 verifies(
   ['LP-2', 'LP-4'],
-  'run --live sends every call as it was, ends the session, and leaves nothing behind',
+  'run --live sends every call unchanged, ends the session, and leaves nothing behind',
   async () => {
     const { served, url } = await collector();
     const path = join(place.folder, 'events.jsonl');
@@ -190,7 +190,7 @@ verifies(
 
 verifies(
   'LP-8',
-  'a run that is killed is finished by the next tacho, its live session too: once, in order',
+  'the next tacho finishes a killed run and its live session: once, in order',
   async () => {
     const { served, url } = await collector();
     const watcher = await connectSocket({ path: served.socket });
@@ -219,46 +219,42 @@ verifies(
   },
 );
 
-verifies(
-  'LP-2',
-  'connect sends sessions of a program of its own; bytes arrive as base64',
-  async () => {
-    const { served, url } = await collector();
-    const { connect } = (await import(
-      join(root, 'dist/index.js')
-    )) as typeof import('../../src/index.ts');
-    const live = connect({ url, stateDir: place.state });
-    const session = live.session({ agent: 'mine', labels: { a: 'b' } });
-    const bytes = new Uint8Array([0, 255, 128, 10]);
-    const args = { file: 'x', deep: [{ bytes }], 'é\u2028': [1.5, null, true] };
-    const call = session.request({ name: 'write', args });
-    session.status(call, 'running', { progress: { percent: 50 } });
-    session.respond(call, { result: bytes }, { executionTimeMs: 5 });
-    const left = session.request({ name: 'read' });
-    expect(() => session.send('tool_call_request', { call_id: '', name: 'x' } as never)).toThrow(
-      'data.call_id',
-    );
-    session.end({ status: 'ok' });
-    expect(() => session.request({ name: 'late' })).toThrow('has ended');
-    expect(await live.flush(30_000)).toBe(true);
-    expect(await live.close()).toEqual([]);
-    const messages = await served.messages(session.sessionId);
-    const data = Buffer.from(bytes).toString('base64');
-    expect(messages[1].data.args).toEqual({
-      ...args,
-      deep: [{ bytes: { encoding: 'base64', data } }],
-    });
-    expect(messages[3].data).toMatchObject({
-      result: { encoding: 'base64', data },
-      execution_time_ms: 5,
-    });
-    expect(messages[5].data).toMatchObject({ call_id: left, error: { code: 'CANCELLED' } });
-    expect(faults(messages)).toEqual([]);
-    expect(outbox()).toEqual([]);
-  },
-);
+verifies('LP-2', 'connect sends sessions of another program; bytes arrive as base64', async () => {
+  const { served, url } = await collector();
+  const { connect } = (await import(
+    join(root, 'dist/index.js')
+  )) as typeof import('../../src/index.ts');
+  const live = connect({ url, stateDir: place.state });
+  const session = live.session({ agent: 'mine', labels: { a: 'b' } });
+  const bytes = new Uint8Array([0, 255, 128, 10]);
+  const args = { file: 'x', deep: [{ bytes }], 'é\u2028': [1.5, null, true] };
+  const call = session.request({ name: 'write', args });
+  session.status(call, 'running', { progress: { percent: 50 } });
+  session.respond(call, { result: bytes }, { executionTimeMs: 5 });
+  const left = session.request({ name: 'read' });
+  expect(() => session.send('tool_call_request', { call_id: '', name: 'x' } as never)).toThrow(
+    'data.call_id',
+  );
+  session.end({ status: 'ok' });
+  expect(() => session.request({ name: 'late' })).toThrow('has ended');
+  expect(await live.flush(30_000)).toBe(true);
+  expect(await live.close()).toEqual([]);
+  const messages = await served.messages(session.sessionId);
+  const data = Buffer.from(bytes).toString('base64');
+  expect(messages[1].data.args).toEqual({
+    ...args,
+    deep: [{ bytes: { encoding: 'base64', data } }],
+  });
+  expect(messages[3].data).toMatchObject({
+    result: { encoding: 'base64', data },
+    execution_time_ms: 5,
+  });
+  expect(messages[5].data).toMatchObject({ call_id: left, error: { code: 'CANCELLED' } });
+  expect(faults(messages)).toEqual([]);
+  expect(outbox()).toEqual([]);
+});
 
-verifies('LP-8', 'a run of the library is sent as well', async () => {
+verifies('LP-8', 'a library run is sent as well', async () => {
   const { served, url } = await collector();
   const { run } = (await import(
     join(root, 'dist/index.js')

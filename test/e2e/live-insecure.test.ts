@@ -14,7 +14,7 @@ import { verifies } from './verifies.ts';
 const place = usePlace();
 const TOKEN = 'dummy-collector-token';
 
-/** Who listens, and what came. 0.0.0.0 stands for another machine: it is no loopback address, and Linux reaches this one by it. */
+/** A listener and what it received. 0.0.0.0 acts as another machine: it is not a loopback address, and Linux routes it to this one. */
 async function listener(): Promise<{ port: number; text(): string; dialled(): number }> {
   let text = '';
   const sockets = new Set<Socket>();
@@ -23,7 +23,7 @@ async function listener(): Promise<{ port: number; text(): string; dialled(): nu
     socket.on('error', () => {});
     socket.on('data', (data) => {
       text += String(data);
-      // Said no, so that nobody waits.
+      // An answer, so that no client waits.
       socket.destroy();
     });
   });
@@ -75,8 +75,8 @@ verifies('LP-13', 'a sender refuses another machine without TLS, and says what t
   expect(dialled()).toBe(0);
 });
 
-test('a name of this machine that leads elsewhere is refused before it is dialled', () => {
-  // A network of its own without any way out, and a file of names of its own.
+test('a local name that resolves to another address is refused before connecting', () => {
+  // A network namespace without a route, and with its own hosts file.
   const wrap = ['unshare', '--map-root-user', '--mount', '--net'] as const;
   const hosts = join(place.folder, 'hosts');
   writeFileSync(hosts, '192.0.2.1 localhost\n');
@@ -92,7 +92,7 @@ test('a name of this machine that leads elsewhere is refused before it is dialle
   expect(stdout).toContain('localhost (192.0.2.1) is not this machine');
 });
 
-test('--insecure allows it with one line, and what is left for later records the choice', async () => {
+test('--insecure allows it with one warning, and messages left for later record the choice', async () => {
   const { port, text } = await listener();
   const input = '{"type":"session_start","data":{"agent":"x"}}\n';
   for (const args of commands(`tcp://0.0.0.0:${port}`, '--insecure')) {
@@ -107,7 +107,7 @@ test('--insecure allows it with one line, and what is left for later records the
   expect(outbox?.bytes.toString()).toContain(`tcp+insecure://0.0.0.0:${port}`);
 });
 
-test('--insecure alone says nothing', async () => {
+test('--insecure alone prints nothing', async () => {
   const { code, stderr } = await place.tacho(['run', '--agent', 'demo', '--insecure', 'hi']);
   expect([code, stderr]).toEqual([2, expect.stringContaining('need --live')]);
   expect(readFileSync(join(import.meta.dirname, '../../docs/reference/cli.md'), 'utf8')).toContain(

@@ -1,4 +1,4 @@
-/** Peers of a collector that keep to the protocol badly or oddly: roles, their own credits, clocks, silence. */
+/** Peers that follow the protocol badly or oddly: roles, their own credits, clocks, silence. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
@@ -18,7 +18,7 @@ import { confirms, many, running, start, subscribe, subscribed } from '../live-r
 import { until } from './cli.ts';
 import { verifies } from './verifies.ts';
 
-verifies('LP-1', 'a message of the other role is refused, and nothing of it is kept', async () => {
+verifies('LP-1', 'a message of the other role is refused and not stored', async () => {
   const { connect, collector } = await running();
   const agent = await connect();
   await agent.handshake();
@@ -40,7 +40,7 @@ verifies('LP-1', 'a message of the other role is refused, and nothing of it is k
     expect(data).toMatchObject({ error_code: 'AUTH_FAILED', severity: 'error' });
     expect(data.message).toMatch(new RegExp(`^only the role .* may send ${one.type}`));
   }
-  // Where there is one connection only, an agent may read as well.
+  // With a single connection, an agent may read as well.
   await subscribed(agent);
   agent.send(request('s', 2));
   await agent.wait(acks('s', 2));
@@ -49,7 +49,7 @@ verifies('LP-1', 'a message of the other role is refused, and nothing of it is k
 
 verifies(
   'LP-10',
-  'a subscriber that says how many messages it has room for is sent no more; what is urgent passes',
+  'a subscriber that limits its messages is sent no more; urgent messages pass',
   async () => {
     const { connect } = await running();
     const watcher = await connect();
@@ -70,12 +70,12 @@ verifies(
     expect(got()).toEqual([1, 2, 3]);
     room(2);
     await until(() => got().length >= 5, 'two more');
-    // An answer to a question comes behind what was sent before it.
+    // An answer to a request follows the messages sent before it.
     const asked = subscribe({ session_ids: ['none'] });
     watcher.send(asked);
     await watcher.wait(confirms(asked));
     expect(got()).toEqual([1, 2, 3, 4, 5]);
-    // The end costs nothing.
+    // The session end needs no credit.
     room(4);
     await until(() => got().length >= 10, 'the rest');
     expect(got()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -90,19 +90,19 @@ verifies(
   },
 );
 
-/** From here on, a message is another measurement of the clocks. */
+/** From here on, each message is another clock measurement. */
 const APART_MS = 1_100;
 
 verifies(
   'LP-17',
-  'a message that was long under way makes no skew; a clock ahead is told at once, one behind when several agree',
+  'a delayed message causes no skew; a clock ahead is reported immediately, a clock behind when several messages agree',
   async () => {
     const { connect, collector } = await running();
     const client = await connect();
     const ago = (ms: number) => ({ timestamp: new Date(Date.now() - ms).toISOString() });
     await client.handshake();
     const late = () => control('heartbeat', {}, ago(30_000));
-    // Those that come together may have waited for the same thing.
+    // Messages that arrive together may have had the same delay.
     await sleep(APART_MS);
     client.send(late(), late(), late());
     await sleep(APART_MS);
@@ -118,7 +118,7 @@ verifies(
   },
 );
 
-verifies('LP-11', 'a peer that neither reads nor can be heard is given up', async () => {
+verifies('LP-11', 'a peer that neither reads nor sends is disconnected', async () => {
   const { connect, collector } = await running({
     limits: { heartbeat_ms: 100, backlog_bytes_max: 1_000 },
   });
@@ -131,7 +131,7 @@ verifies('LP-11', 'a peer that neither reads nor can be heard is given up', asyn
   await until(() => collector.open === 0, 'the end of it');
 });
 
-verifies('LP-11', 'a session that was only asked for leaves nothing behind', async () => {
+verifies('LP-11', 'a session that was only requested leaves nothing behind', async () => {
   const { connect } = await running();
   const client = await connect();
   const { data } = await client.handshake({ resume: { session_id: 'none', last_seq: 7 } });
@@ -151,7 +151,7 @@ verifies('LP-11', 'a session that was only asked for leaves nothing behind', asy
 
 verifies(
   ['LP-14', 'LP-15'],
-  "only the agent that was given a client's message can answer it, and once",
+  "only the agent that received a client's message can answer it, and only once",
   async () => {
     const { connect } = await running();
     const [agent, stranger, watcher] = [await connect(), await connect(), await connect()];
@@ -160,7 +160,7 @@ verifies(
     await watcher.handshake({ role: 'client' });
     agent.send(start('s'));
     await agent.wait(acks('s', 1));
-    const asked = control('user_input', { content: 'go on' }, { session_id: 's' });
+    const asked = control('user_input', { content: 'continue' }, { session_id: 's' });
     watcher.send(asked);
     await agent.wait(({ type }) => type === 'user_input');
     const answer = (text: string) =>
@@ -178,14 +178,14 @@ verifies(
     const done = subscribe();
     watcher.send(done);
     await watcher.wait(confirms(done));
-    const told = watcher.received.filter(({ type }) => type === 'error');
-    expect(told.map(({ data }) => data.message)).toEqual(['real']);
+    const errors = watcher.received.filter(({ type }) => type === 'error');
+    expect(errors.map(({ data }) => data.message)).toEqual(['real']);
   },
 );
 
 verifies(
   'LP-11',
-  'after a restart a subscriber that names a session is told its state, counted from what is stored',
+  'after a restart a subscriber to a named session gets its state, counted from the stored messages',
   async () => {
     const folder = testFolder();
     const options = { state_dir: join(folder, 'state'), version: '0' };

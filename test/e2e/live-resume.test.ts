@@ -1,4 +1,4 @@
-/** Sessions that go on: many on one connection, known to the collector only, left in the outbox, left open. */
+/** Resumed sessions: many on one connection, known only to the collector, left in the outbox, left open. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
@@ -35,7 +35,7 @@ const outboxes = () => {
   return existsSync(outbox) ? readdirSync(outbox).filter((name) => name.endsWith('.jsonl')) : [];
 };
 
-/** A collector in this process, and the way to it through a proxy whose `cut` leaves the collector's side open. */
+/** A collector in this process behind a proxy; its `cut` leaves the collector's side open. */
 async function behindProxy() {
   const folder = testFolder();
   const serving = await serve({ state_dir: join(folder, 'state'), version: '0' });
@@ -64,7 +64,7 @@ async function behindProxy() {
 
 verifies(
   ['LP-8', 'LP-11', 'LP-15'],
-  'many sessions of one connection go on at once on the next, though the old one is still open at the collector',
+  'many sessions of one connection resume together on the next, although the collector still has the old one open',
   async () => {
     const { folder, url, cut, journal } = await behindProxy();
     const notices: Notice[] = [];
@@ -93,7 +93,7 @@ verifies(
 
 verifies(
   ['LP-10', 'LP-15'],
-  'a second handshake resumes one more session: credits and rights stay, and a refused one ends nothing',
+  'a second handshake resumes one more session: credits and permissions stay, and a refused one ends nothing',
   async () => {
     const folder = testFolder();
     const serving = await serve({
@@ -123,7 +123,7 @@ verifies(
 
 verifies(
   'LP-8',
-  'a session of the same name with other content does not pass for delivered',
+  'a session of the same name with other content does not count as delivered',
   async () => {
     for (const known of [3, 2]) {
       const state = testFolder();
@@ -154,7 +154,7 @@ verifies(
   },
 );
 
-verifies('LP-8', 'emit goes on with a session that only the collector knows', async () => {
+verifies('LP-8', 'emit continues a session that only the collector knows', async () => {
   const toy = new ToyCollector();
   const url = await toy.listen(join(place.folder, 'c'));
   const args = ['emit', '--to', url, '--session', 's', '--no-end'];
@@ -170,7 +170,7 @@ verifies('LP-8', 'emit goes on with a session that only the collector knows', as
 
 verifies(
   'LP-8',
-  'a session that waits for its collector can be gone on with, also while another tacho tries to deliver it',
+  'a session waiting for its collector can be continued, even while another tacho tries to deliver it',
   async () => {
     const args = [
       'emit',
@@ -205,7 +205,7 @@ verifies(
 
 verifies(
   'LP-7',
-  'messages that ask for no acknowledgement are known to be stored all the same when they are the last',
+  'trailing messages without a requested acknowledgement are still known to be stored',
   async () => {
     let said = '';
     const { pid, done } = place.start(['serve', '--json'], {
@@ -222,22 +222,18 @@ verifies(
   },
 );
 
-verifies(
-  'LP-4',
-  'a session of which every line was bad is none: nothing is sent of it',
-  async () => {
-    const toy = new ToyCollector();
-    const url = await toy.listen(join(place.folder, 'c'));
-    const input = '{"type":"tool_call_request","data":{}}\n';
-    const { code } = await tacho(['emit', '--to', url, '--session', 's'], { input });
-    expect(code).toBe(1);
-    expect(toy.messages('s')).toEqual([]);
-  },
-);
+verifies('LP-4', 'a session with only bad lines is not sent at all', async () => {
+  const toy = new ToyCollector();
+  const url = await toy.listen(join(place.folder, 'c'));
+  const input = '{"type":"tool_call_request","data":{}}\n';
+  const { code } = await tacho(['emit', '--to', url, '--session', 's'], { input });
+  expect(code).toBe(1);
+  expect(toy.messages('s')).toEqual([]);
+});
 
 verifies(
   'LP-8',
-  'of an open session that is acknowledged only the numbers are kept, and after a week not even those',
+  'of an acknowledged open session only the numbers are kept, for a week',
   async () => {
     const toy = new ToyCollector();
     const url = await toy.listen(join(place.folder, 'c'));
@@ -261,7 +257,7 @@ verifies(
 
 verifies(
   'LP-11',
-  'a collector that knows no second handshake is sent all sessions, whether it says so or is silent',
+  'a collector without support for a second handshake gets all sessions, whether it answers or stays silent',
   async () => {
     for (const silent of [true, false]) {
       const toy = new ToyCollector();
@@ -280,7 +276,7 @@ verifies(
 
 verifies(
   'LP-4',
-  'a signal ends the input of emit: calls are answered, the session ended, all delivered',
+  'a signal ends the input of emit: calls are answered, the session is ended, everything is delivered',
   async () => {
     const toy = new ToyCollector();
     const url = await toy.listen(join(place.folder, 'c'));
@@ -302,7 +298,7 @@ verifies(
 
 verifies(
   'LP-8',
-  'standard streams that are taken are refused as a way to a collector, and never used to deliver',
+  'standard streams that are in use are refused as a transport, and never used to deliver',
   async () => {
     const emitted = await tacho(['emit', '--to', 'stdio:'], { input: line('c1') });
     expect({ code: emitted.code, stdout: emitted.stdout }).toEqual({ code: 2, stdout: '' });
@@ -319,13 +315,13 @@ verifies(
 
 verifies(
   ['LP-7', 'LP-8'],
-  'the library knows at once when an open session is stored; what is said too late or is no JSON is refused in words',
+  'the library knows immediately when an open session is stored; late messages and values that are not JSON are refused with a reason',
   async () => {
     const folder = testFolder();
     const serving = await serve({ state_dir: join(folder, 's'), version: '0' });
     onTestFinished(() => serving.stop());
     const url = `unix:${join(folder, 's/live/collector.sock')}`;
-    // Were it sent again only, this would not be in time.
+    // A mere resend would be too late for this.
     const live = connectTo({ url, stateDir: join(folder, 't') }, { resend_ms: 600_000 });
     const session = live.session({ agent: 'mine' });
     expect(await live.flush(30_000)).toBe(true);
@@ -339,7 +335,7 @@ verifies(
 
 verifies(
   ['LP-8', 'LP-10'],
-  'a run is watched by the beginning of its id that is shown; doctor reports what waits and what is collected',
+  'a run is watched by its shown id prefix; doctor reports waiting messages and the collector',
   async () => {
     let said = '';
     const { pid, done } = place.start(['serve', '--json'], {

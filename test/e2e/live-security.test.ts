@@ -1,4 +1,4 @@
-/** Who may reach a collector, and what they may do there (LP-13). */
+/** Access to a collector, and the permissions of its clients (LP-13). */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -54,29 +54,33 @@ function secret(folder: string, name: string, text: string, mode = 0o600): strin
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const start = (session: string) => message('session_start', session, 1, { agent: 'toy' });
 
-verifies('LP-13', 'sockets and pipes are 0600 in folders of 0700, whatever the umask', async () => {
-  const folder = testFolder();
-  const before = process.umask(0);
-  onTestFinished(() => void process.umask(before));
-  const pipe = join(folder, 'deep/pair');
-  await running(folder, { socket: join(folder, 'own/tacho.sock'), pipe });
-  for (const [path, mode] of [
-    ['own', '700'],
-    ['own/tacho.sock', '600'],
-    ['deep', '700'],
-    ['deep/pair.in', '600'],
-    ['deep/pair.out', '600'],
-    ['state/live', '700'],
-  ] as const)
-    expect([path, modeOf(join(folder, path))]).toEqual([path, mode]);
-  const open = join(folder, 'open');
-  mkdirSync(open, { mode: 0o755 });
-  const other = { state_dir: join(folder, 'other'), version: '0' };
-  for (const where of [{ socket: join(open, 's') }, { pipe: join(open, 'p') }])
-    await expect(serve({ ...other, ...where })).rejects.toThrow(
-      /other users can enter this folder/,
-    );
-});
+verifies(
+  'LP-13',
+  'sockets and pipes are 0600 in folders with 0700, whatever the umask',
+  async () => {
+    const folder = testFolder();
+    const before = process.umask(0);
+    onTestFinished(() => void process.umask(before));
+    const pipe = join(folder, 'deep/pair');
+    await running(folder, { socket: join(folder, 'own/tacho.sock'), pipe });
+    for (const [path, mode] of [
+      ['own', '700'],
+      ['own/tacho.sock', '600'],
+      ['deep', '700'],
+      ['deep/pair.in', '600'],
+      ['deep/pair.out', '600'],
+      ['state/live', '700'],
+    ] as const)
+      expect([path, modeOf(join(folder, path))]).toEqual([path, mode]);
+    const open = join(folder, 'open');
+    mkdirSync(open, { mode: 0o755 });
+    const other = { state_dir: join(folder, 'other'), version: '0' };
+    for (const where of [{ socket: join(open, 's') }, { pipe: join(open, 'p') }])
+      await expect(serve({ ...other, ...where })).rejects.toThrow(
+        /other users can enter this folder/,
+      );
+  },
+);
 
 verifies(
   'LP-13',
@@ -86,12 +90,12 @@ verifies(
     const own = join(folder, 'own');
     mkdirSync(own, { mode: 0o700 });
     const socket = join(own, 's');
-    // A process that dies leaves its socket behind.
+    // A process that dies leaves its socket.
     const code = `require('net').createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 'SIGKILL'))`;
     try {
       execFileSync(process.execPath, ['-e', code]);
     } catch {
-      // Killed by itself.
+      // Killed alone.
     }
     expect(lstatSync(socket).isSocket()).toBe(true);
     const { listening } = await running(folder, { socket });
@@ -120,7 +124,7 @@ verifies(
 
 verifies(
   'LP-13',
-  'TCP is for this machine alone unless there are a token and TLS files',
+  'TCP listens on loopback only, unless a token and TLS files are given',
   async () => {
     const folder = testFolder();
     const state = { state_dir: join(folder, 'state'), version: '0' };
@@ -139,38 +143,34 @@ verifies(
 );
 
 if (can('openssl', 'tests of TLS'))
-  verifies(
-    'LP-13',
-    'with TLS files the port speaks TLS, and only to those with the token',
-    async () => {
-      const folder = testFolder();
-      const [tls_key, tls_cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-      const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost`;
-      execFileSync('openssl', [...args.split(' '), '-keyout', tls_key, '-out', tls_cert], {
-        stdio: 'ignore',
-      });
-      const token_file = secret(folder, 'token', 'the-token\n');
-      const serving = await running(folder, { tcp: '0.0.0.0:0', tls_key, tls_cert, token_file });
-      expect(serving.listening[0]).toMatch(/^tls:/);
-      const socket = connectTls({
-        host: '127.0.0.1',
-        port: portOf(serving),
-        ca: readFileSync(tls_cert),
-        servername: 'localhost',
-      });
-      const client = clientOf(socket, socket);
-      onTestFinished(() => client.destroy());
-      expect((await client.handshake({ token: 'the-token' })).data.success).toBe(true);
-      client.send(start('s'));
-      await client.wait(acks('s', 1));
-      const plain = await toPort(portOf(serving));
-      plain.send(hello({ token: 'the-token' }));
-      await plain.closed;
-      expect(plain.received).toEqual([]);
-    },
-  );
+  verifies('LP-13', 'with TLS files the port requires TLS and the token', async () => {
+    const folder = testFolder();
+    const [tls_key, tls_cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost`;
+    execFileSync('openssl', [...args.split(' '), '-keyout', tls_key, '-out', tls_cert], {
+      stdio: 'ignore',
+    });
+    const token_file = secret(folder, 'token', 'the-token\n');
+    const serving = await running(folder, { tcp: '0.0.0.0:0', tls_key, tls_cert, token_file });
+    expect(serving.listening[0]).toMatch(/^tls:/);
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port: portOf(serving),
+      ca: readFileSync(tls_cert),
+      servername: 'localhost',
+    });
+    const client = clientOf(socket, socket);
+    onTestFinished(() => client.destroy());
+    expect((await client.handshake({ token: 'the-token' })).data.success).toBe(true);
+    client.send(start('s'));
+    await client.wait(acks('s', 1));
+    const plain = await toPort(portOf(serving));
+    plain.send(hello({ token: 'the-token' }));
+    await plain.closed;
+    expect(plain.received).toEqual([]);
+  });
 
-verifies('LP-13', 'a connection without the right token is refused and hung up on', async () => {
+verifies('LP-13', 'a connection without a valid token is refused and closed', async () => {
   const folder = testFolder();
   const token_file = secret(folder, 'token', 'the-token');
   const serving = await running(folder, {
@@ -187,7 +187,7 @@ verifies('LP-13', 'a connection without the right token is refused and hung up o
     await client.closed;
     expect(client.received.filter(isType('ack'))).toEqual([]);
   }
-  // The socket is this user's alone: no token is asked for, but a wrong one is wrong.
+  // The socket is private: no token is required, but a wrong one is refused.
   const local = await connectSocket({ path: join(folder, 'own/s') });
   expect((await local.handshake()).data.success).toBe(true);
   expect((await local.handshake({ token: 'wrong' })).data.success).toBe(false);
@@ -196,7 +196,7 @@ verifies('LP-13', 'a connection without the right token is refused and hung up o
 
 verifies(
   'LP-13',
-  'a token may do what it says, for the sessions it names, until it expires',
+  'a token grants its permissions, for its sessions, until it expires',
   async () => {
     const folder = testFolder();
     let ahead_ms = 0;
@@ -257,7 +257,7 @@ verifies(
 
 verifies(
   'LP-13',
-  'a file of tokens that others can read, or that is not one, is refused with its place',
+  'a token file that others can read, or that is invalid, is refused with the place of the fault',
   async () => {
     const folder = testFolder();
     const state = { state_dir: join(folder, 'state'), version: '0' };
@@ -304,7 +304,7 @@ verifies(
 
 verifies(
   'LP-13',
-  'a web page cannot speak the protocol: an HTTP request is hung up on before a line of its body counts',
+  'an HTTP request from a web page is disconnected before its body is read',
   async () => {
     const folder = testFolder();
     const serving = await running(folder, { tcp: ':0' });
@@ -314,7 +314,7 @@ verifies(
       'POST /',
       `POST /${'a'.repeat(20_000)}`,
       'POST /?{"type":"heartbeat"}',
-      // Of its own site, which may be a name for this machine, a page may ask by any word.
+      // From its own site, which may resolve to this machine, a page may use any method.
       'own-word /',
       'post /',
     ];
@@ -330,7 +330,7 @@ verifies(
 
 verifies(
   ['LP-13', 'LP-16'],
-  'nothing is taken before a handshake, and not much is read',
+  'no message is accepted before a handshake, and little is read',
   async () => {
     const folder = testFolder();
     const serving = await running(folder, { tcp: ':0' });
@@ -351,7 +351,7 @@ verifies(
   },
 );
 
-verifies('LP-13', 'no token is written to disk, not even of a handshake that failed', async () => {
+verifies('LP-13', 'no token is written to disk, not even from a failed handshake', async () => {
   const folder = testFolder();
   const token_file = secret(folder, 'token', 'sekrit-4711');
   const serving = await running(folder, { tcp: ':0', token_file });
@@ -360,30 +360,32 @@ verifies('LP-13', 'no token is written to disk, not even of a handshake that fai
   client.send(hello({ token, role: 'king' }), `${JSON.stringify(hello({ token })).slice(0, -2)}\n`);
   await client.wait(isError('INVALID_FIELD_TYPE'));
   await client.wait(isError('INVALID_JSON_FORMAT'));
-  // With a clock that is far behind it fails a rule, too.
+  // With a clock far behind, it also fails a rule.
   await client.handshake({ token }, { timestamp: '2020-01-01T00:00:00.000Z' });
   const failing = readFileSync(join(folder, 'state/live/failing.jsonl'), 'utf8');
-  // Lines before the handshake are refused, and kept nowhere.
+  // Lines before the handshake are refused and not stored.
   expect(failing.trim().split('\n')).toHaveLength(1);
   expect(failing).not.toContain(token);
   expect(failing).toContain('REDACTED');
 });
 
-verifies('LP-13', 'TLS files without a port are a mistake, and said to be one', async () => {
+verifies('LP-13', 'TLS files without a port are a usage error', async () => {
   const folder = testFolder();
   const files = { tls_cert: join(folder, 'c'), tls_key: join(folder, 'k') };
   const made = serve({ state_dir: join(folder, 'state'), version: '0', ...files });
-  await expect(made).rejects.toThrow(/are for --tcp/);
+  await expect(made).rejects.toThrow(/need --tcp HOST:PORT/);
 });
 
-verifies('LP-13', 'a port that is taken is said with what to do', async () => {
+verifies('LP-13', 'a port in use is reported with a hint', async () => {
   const folder = testFolder();
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await new Promise((done) => server.once('listening', done));
   const { port } = server.address() as { port: number };
   const taken = serve({ state_dir: join(folder, 'state'), version: '0', tcp: `127.0.0.1:${port}` });
-  await expect(taken).rejects.toThrow(/cannot listen.*choose another --tcp/);
-  // What was begun is given back: the folder's next collector starts.
+  await expect(taken).rejects.toThrow(
+    /another program listens there: stop it, or choose another port/,
+  );
+  // Resources are released: the folder's next collector starts.
   expect((await running(folder, { tcp: ':0' })).listening).toHaveLength(1);
 });

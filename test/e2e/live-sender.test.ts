@@ -1,4 +1,4 @@
-/** The sender against a collector that is slow, deaf, away, forgetful or wrong. */
+/** The sender with a collector that is slow, unresponsive, unreachable, forgetful or wrong. */
 import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
@@ -58,12 +58,12 @@ const files = (dir: string) => (existsSync(dir) ? readdirSync(dir) : []);
 
 verifies(
   'LP-8',
-  'what was said while the collector is away is sent in order when it comes',
+  'messages for an unreachable collector are sent in order when it becomes reachable',
   async () => {
     const { live, outbox, socket, notices } = setUp();
     const one = live.open('one');
     for (const seq of upTo(300)) one.say([request('one', seq)]);
-    await until(() => notices.some(({ kind }) => kind === 'lost'), 'a try in vain');
+    await until(() => notices.some(({ kind }) => kind === 'lost'), 'a failed attempt');
     expect(await one.sender.settled(1)).toBe(false);
     const toy = new ToyCollector();
     await toy.listen(socket);
@@ -78,7 +78,7 @@ verifies(
 
 verifies(
   ['LP-7', 'LP-8'],
-  'connections that are cut again and again cost nothing: once, in order, many sessions',
+  'repeatedly cut connections lose nothing: each message of many sessions arrives once, in order',
   async () => {
     const toy = new ToyCollector();
     const { live, socket } = setUp();
@@ -101,35 +101,31 @@ verifies(
   },
 );
 
-verifies(
-  'LP-7',
-  'what is not acknowledged is sent again, later each time, until it is',
-  async () => {
-    const toy = new ToyCollector();
-    const { live, socket } = setUp({ times: { ...TIMES, resend_ms: 100 } });
-    toy.behaviour.acks = false;
-    const times: number[] = [];
-    toy.behaviour.onMessage = ({ type }) => {
-      if (type === 'tool_call_request') times.push(performance.now());
-      return false;
-    };
-    await toy.listen(socket);
-    const session = live.open('s');
-    session.say([request('s', 1)]);
-    await until(() => times.length === 4, 'three repetitions');
-    expect(session.sender.done).toBe(false);
-    const gaps = times.slice(1).map((at, i) => at - (times[i] as number));
-    // 100, 200, 400, with room for a slow machine.
-    expect((gaps[0] as number) > 50 && (gaps[1] as number) > 120 && (gaps[2] as number) > 250).toBe(
-      true,
-    );
-    toy.behaviour.acks = true;
-    expect(await session.sender.settled(30_000)).toBe(true);
-    expect(toy.messages('s')).toHaveLength(1);
-  },
-);
+verifies('LP-7', 'unacknowledged messages are resent with growing delays', async () => {
+  const toy = new ToyCollector();
+  const { live, socket } = setUp({ times: { ...TIMES, resend_ms: 100 } });
+  toy.behaviour.acks = false;
+  const times: number[] = [];
+  toy.behaviour.onMessage = ({ type }) => {
+    if (type === 'tool_call_request') times.push(performance.now());
+    return false;
+  };
+  await toy.listen(socket);
+  const session = live.open('s');
+  session.say([request('s', 1)]);
+  await until(() => times.length === 4, 'three repetitions');
+  expect(session.sender.done).toBe(false);
+  const gaps = times.slice(1).map((at, i) => at - (times[i] as number));
+  // 100, 200, 400, with a margin for a slow machine.
+  expect((gaps[0] as number) > 50 && (gaps[1] as number) > 120 && (gaps[2] as number) > 250).toBe(
+    true,
+  );
+  toy.behaviour.acks = true;
+  expect(await session.sender.settled(30_000)).toBe(true);
+  expect(toy.messages('s')).toHaveLength(1);
+});
 
-verifies('LP-10', 'at no credits a sender stops, but for the end of the session', async () => {
+verifies('LP-10', 'without credits a sender stops, except for the session end', async () => {
   const toy = new ToyCollector();
   const { live, socket } = setUp({ times: { ...TIMES, resend_ms: 60_000 } });
   Object.assign(toy.behaviour, { credits: 5, replenish: false });
@@ -146,7 +142,7 @@ verifies('LP-10', 'at no credits a sender stops, but for the end of the session'
   short.say([end('short', 1)]);
   expect(await short.sender.settled(30_000)).toBe(true);
   expect(numbers(toy.messages('long'))).toEqual(upTo(5));
-  // A count replaces the one before.
+  // A new count replaces the previous one.
   say('flow_control', { available_credits: 2, capacity: 5 });
   await until(() => toy.messages('long').length === 7, 'two more');
   say('flow_control', { available_credits: 100, capacity: 5 });
@@ -155,7 +151,7 @@ verifies('LP-10', 'at no credits a sender stops, but for the end of the session'
 
 verifies(
   'LP-11',
-  'a collector that is silent for three heartbeats is gone, and the session goes on at the next',
+  'a collector that misses three heartbeats is disconnected, and the session continues on the next connection',
   async () => {
     const toy = new ToyCollector();
     const { live, socket, notices } = setUp();
@@ -176,59 +172,55 @@ verifies(
   },
 );
 
-verifies(
-  'LP-14',
-  'input for a session is answered: taken, or refused with the reason',
-  async () => {
-    const toy = new ToyCollector();
-    const taken: Message[] = [];
-    const onInput = (message: Message): InputReply => {
-      if (message.type === 'interrupt') throw new Error('it broke');
-      taken.push(message.data.content);
-      return message.data.content === 'no'
-        ? { taken: false, why: 'not now', state: 'busy', allowed: ['idle'] }
-        : { taken: true };
-    };
-    const { live, socket } = setUp({ onInput });
-    toy.behaviour.onMessage = ({ type }, say) => {
-      if (type !== 'tool_call_request') return false;
-      const ids = { session_id: 's', seq: null, correlation_id: null };
-      say('user_input', { content: 'yes' }, { ...ids, message_id: 'm1' });
-      say('user_input', { content: 'no' }, { ...ids, message_id: 'm2' });
-      say('interrupt', { reason: null }, { ...ids, message_id: 'm3' });
-      return false;
-    };
-    await toy.listen(socket);
-    live.open('s').say([request('s', 1)]);
-    const errors = () => toy.came.filter(({ type }) => type === 'error');
-    await until(() => errors().length === 2, 'two refusals');
-    expect(taken).toEqual(['yes', 'no']);
-    expect(errors()[0]).toMatchObject({
-      session_id: 's',
-      seq: null,
-      data: {
-        error_code: 'INPUT_INJECTION_RESTRICTED',
-        message: 'not now',
-        retriable: true,
-        details: {
-          current_state: 'busy',
-          allowed_states: ['idle'],
-          attempted_input_type: 'user_input',
-        },
-        caused_by: { message_id: 'm2' },
+verifies('LP-14', 'session input is answered: accepted, or refused with a reason', async () => {
+  const toy = new ToyCollector();
+  const taken: Message[] = [];
+  const onInput = (message: Message): InputReply => {
+    if (message.type === 'interrupt') throw new Error('it broke');
+    taken.push(message.data.content);
+    return message.data.content === 'no'
+      ? { taken: false, why: 'not now', state: 'busy', allowed: ['idle'] }
+      : { taken: true };
+  };
+  const { live, socket } = setUp({ onInput });
+  toy.behaviour.onMessage = ({ type }, say) => {
+    if (type !== 'tool_call_request') return false;
+    const ids = { session_id: 's', seq: null, correlation_id: null };
+    say('user_input', { content: 'yes' }, { ...ids, message_id: 'm1' });
+    say('user_input', { content: 'no' }, { ...ids, message_id: 'm2' });
+    say('interrupt', { reason: null }, { ...ids, message_id: 'm3' });
+    return false;
+  };
+  await toy.listen(socket);
+  live.open('s').say([request('s', 1)]);
+  const errors = () => toy.came.filter(({ type }) => type === 'error');
+  await until(() => errors().length === 2, 'two refusals');
+  expect(taken).toEqual(['yes', 'no']);
+  expect(errors()[0]).toMatchObject({
+    session_id: 's',
+    seq: null,
+    data: {
+      error_code: 'INPUT_INJECTION_RESTRICTED',
+      message: 'not now',
+      retriable: true,
+      details: {
+        current_state: 'busy',
+        allowed_states: ['idle'],
+        attempted_input_type: 'user_input',
       },
-    });
-    expect(errors()[1].data).toMatchObject({
-      message: 'it broke',
-      caused_by: { message_id: 'm3' },
-    });
-    expect(errors().every((error) => readText(JSON.stringify(error)).fault === null)).toBe(true);
-  },
-);
+      caused_by: { message_id: 'm2' },
+    },
+  });
+  expect(errors()[1].data).toMatchObject({
+    message: 'it broke',
+    caused_by: { message_id: 'm3' },
+  });
+  expect(errors().every((error) => readText(JSON.stringify(error)).fault === null)).toBe(true);
+});
 
 verifies(
   'LP-17',
-  'a clock that differs by more than 100 ms is told, at the handshake and at a heartbeat',
+  'a clock difference of more than 100 ms is reported, at the handshake and at a heartbeat',
   async () => {
     const toy = new ToyCollector();
     const { live, socket, notices } = setUp();
@@ -242,12 +234,12 @@ verifies(
     toy.behaviour.skew_ms = -9_000;
     await until(() => skews().length >= 2, 'word of the change');
     expect(Math.abs((skews().at(-1)?.skew_ms ?? 0) + 9_000)).toBeLessThan(1_000);
-    // Never corrected: what is sent has the time it had.
+    // Never corrected: messages keep their own times.
     expect(toy.messages('s')[0].timestamp).toBe(request('s', 1).timestamp);
   },
 );
 
-verifies('LP-7', 'a wrong token is final, and what was to be sent is kept', async () => {
+verifies('LP-7', 'a wrong token is final, and unsent messages are kept', async () => {
   const toy = new ToyCollector();
   toy.behaviour.token = 'right';
   const { live, socket, outbox, state } = setUp({ token: 'wrong' });
@@ -269,13 +261,13 @@ verifies('LP-7', 'a wrong token is final, and what was to be sent is kept', asyn
 
 verifies(
   'LP-7',
-  'a number that the collector has with other content is told and kept aside; a neighbour goes on',
+  'a number that the collector has with other content is reported and kept aside; another session continues',
   async () => {
     const toy = new ToyCollector();
     const { live, socket, notices } = setUp();
     toy.stored.set('s', ['{"other":true}']);
     await toy.listen(socket);
-    // The first session is resumed behind what the collector has, the second by its number.
+    // The first session resumes after the collector's messages, the second by its number.
     const fine = live.open('fine');
     const bad = live.open('s');
     fine.say([request('fine', 1)]);
@@ -291,7 +283,7 @@ verifies(
   },
 );
 
-verifies('LP-8', 'a collector that lost what it had is given everything again', async () => {
+verifies('LP-8', 'a collector that lost its messages gets all of them again', async () => {
   const toy = new ToyCollector();
   const { live, socket } = setUp();
   await toy.listen(socket);
@@ -306,7 +298,7 @@ verifies('LP-8', 'a collector that lost what it had is given everything again', 
 
 verifies(
   'LP-8',
-  'what a sender left is delivered by the next, and one whose collector is away keeps no other',
+  'the next sender delivers what an earlier one left, and an unreachable collector blocks no other',
   async () => {
     const toy = new ToyCollector();
     const { live, socket, state, outbox } = setUp();
@@ -327,7 +319,7 @@ verifies(
 
 verifies(
   'LP-8',
-  'over a pair of named pipes: the line of a killed predecessor is ended, two of ours do not mix',
+  'over a pair of named pipes, the line of a killed predecessor is ended, and two senders do not mix',
   async () => {
     const state = testFolder();
     const path = join(state, 'pipe');
@@ -367,7 +359,7 @@ verifies(
 if (can('openssl', 'tests of TLS'))
   verifies(
     'LP-13',
-    'over TLS: a collector whose certificate is vouched for is trusted, another is not',
+    'over TLS, a collector with a certificate of the given CA is trusted, and any other is not',
     async () => {
       const state = testFolder();
       const [key, cert] = [join(state, 'key'), join(state, 'cert')];

@@ -1,4 +1,4 @@
-/** An hour of events at 100 a second, sent as fast as credits allow: nothing is lost and the memory stays flat (5.1, 5.2). */
+/** One hour of events at 100 per second, sent as fast as credits allow: nothing is lost and memory stays flat (5.1, 5.2). */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const IDLE = 1_000;
 const MORE_MB = 50;
 const GROWTH_MB = 20;
 
-/** What a process has that only reads, writes, syncs and answers, for as many peers at the same pace. */
+/** The memory of a process that only reads, writes, syncs and answers, for as many peers at the same rate. */
 async function bareMb(folder: string): Promise<number> {
   const bare = await startBare(folder);
   onTestFinished(() => bare.stop());
@@ -33,21 +33,21 @@ async function bareMb(folder: string): Promise<number> {
 async function opened(path: string): Promise<Socket> {
   for (;;) {
     const socket = connect(path);
-    // What comes after the connection shows as its end.
+    // Later errors show as the end of the connection.
     socket.on('error', () => undefined);
     onTestFinished(() => void socket.destroy());
     try {
       await once(socket, 'connect');
       return socket;
     } catch (error) {
-      // The queue of connections that wait to be accepted is full.
+      // The accept queue is full.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       await setTimeout(10);
     }
   }
 }
 
-/** A thousand peers that have said hello, and nothing since. */
+/** A thousand peers that are idle after the handshake. */
 async function idlers(path: string): Promise<void> {
   for (let many = 0; many < IDLE; many += 50) {
     const sockets = await Promise.all(Array.from({ length: 50 }, () => opened(path)));
@@ -57,7 +57,7 @@ async function idlers(path: string): Promise<void> {
   }
 }
 
-/** A subscriber that reads its first answers and then no more. */
+/** A subscriber that reads its first answers and then stops. */
 async function deaf(path: string): Promise<void> {
   const client = await connectSocket({ path });
   onTestFinished(() => client.destroy());
@@ -66,7 +66,7 @@ async function deaf(path: string): Promise<void> {
   client.pause();
 }
 
-/** A call's request or response in turn, of some 600 bytes. */
+/** Alternately a call's request and response, of some 600 bytes. */
 function lineOf(seq: number): string {
   const call_id = `c${(seq + 1) >> 1}`;
   const data =
@@ -114,7 +114,7 @@ const mean = (values: readonly number[]) =>
 
 verifies(
   ['LP-7', 'LP-10', 'LP-16'],
-  'an hour of events as fast as credits allow, beside a thousand idle peers and one that never reads: none is lost, and memory is flat',
+  'an hour of events as fast as credits allow, next to a thousand idle peers and one that never reads, loses nothing and keeps memory flat',
   async () => {
     const folder = testFolder();
     const state = join(folder, 'state');

@@ -1,4 +1,4 @@
-/** Collectors that start: several for one socket, with few files to open, with odd options. */
+/** Collectors at start: several for one socket, with a low limit on open files, with odd options. */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,41 +9,45 @@ import { acks, connectSocket, type LiveClient, request } from '../live-client.ts
 import { bin, until } from './cli.ts';
 import { verifies } from './verifies.ts';
 
-/** A socket on which nobody listens any more. */
+/** A socket without a listener. */
 async function leaveSocket(path: string): Promise<void> {
   const code = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
   const child = spawn(process.execPath, ['-e', code]);
   await new Promise((done) => child.once('close', done));
 }
 
-verifies('LP-13', 'of several that start at once on a stale socket one gets it', async () => {
-  const folder = testFolder();
-  const own = join(folder, 'own');
-  mkdirSync(own, { mode: 0o700 });
-  const socket = join(own, 's');
-  for (let round = 0; round < 5; round++) {
-    await leaveSocket(socket);
-    const tries = await Promise.allSettled(
-      ['a', 'b', 'c', 'd'].map((name) =>
-        serve({ state_dir: join(folder, `${name}${round}`), version: '0', socket }),
-      ),
-    );
-    const up = tries.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
-    expect(up).toHaveLength(1);
-    for (const one of tries.filter(({ status }) => status === 'rejected'))
-      expect(String((one as PromiseRejectedResult).reason)).toMatch(/is already listening there/);
-    const client = await connectSocket({ path: socket });
-    expect((await client.handshake()).data.success).toBe(true);
-    expect((up[0] as Serving).collector.counters.connections).toBeGreaterThan(0);
-    client.destroy();
-    await (up[0] as Serving).stop();
-    expect(readdirSync(own)).toEqual([]);
-  }
-});
+verifies(
+  'LP-13',
+  'of several collectors that start together on a stale socket one gets it',
+  async () => {
+    const folder = testFolder();
+    const own = join(folder, 'own');
+    mkdirSync(own, { mode: 0o700 });
+    const socket = join(own, 's');
+    for (let round = 0; round < 5; round++) {
+      await leaveSocket(socket);
+      const tries = await Promise.allSettled(
+        ['a', 'b', 'c', 'd'].map((name) =>
+          serve({ state_dir: join(folder, `${name}${round}`), version: '0', socket }),
+        ),
+      );
+      const up = tries.filter((one) => one.status === 'fulfilled').map(({ value }) => value);
+      expect(up).toHaveLength(1);
+      for (const one of tries.filter(({ status }) => status === 'rejected'))
+        expect(String((one as PromiseRejectedResult).reason)).toMatch(/is already listening there/);
+      const client = await connectSocket({ path: socket });
+      expect((await client.handshake()).data.success).toBe(true);
+      expect((up[0] as Serving).collector.counters.connections).toBeGreaterThan(0);
+      client.destroy();
+      await (up[0] as Serving).stop();
+      expect(readdirSync(own)).toEqual([]);
+    }
+  },
+);
 
 verifies(
   ['LP-15', 'LP-16'],
-  'a flood of connections takes no files from a collector that may open few: others go on',
+  'a flood of connections does not exhaust the open files of a collector: other peers continue',
   async () => {
     const folder = testFolder();
     const env = { PATH: process.env.PATH, HOME: folder, TACHO_HOME: join(folder, 'state') };
@@ -68,8 +72,8 @@ verifies(
     for (let i = 0; i < 200; i++) flood.push(await connectSocket({ path }));
     let over = 0;
     for (const one of flood) void one.closed.then(() => (over += 1));
-    await until(() => over > 100, 'the end of most');
-    // A session of its own needs files of its own.
+    await until(() => over > 100, 'most connections to end');
+    // A new session needs new files.
     client.send(request('t', 1));
     await client.wait(acks('t', 1));
     for (const one of flood) one.destroy();
@@ -79,7 +83,7 @@ verifies(
   },
 );
 
-verifies('LP-13', 'an empty path is a mistake, and said to be one', async () => {
+verifies('LP-13', 'an empty path is a usage error', async () => {
   const state = { state_dir: join(testFolder(), 'state'), version: '0' };
   for (const name of ['socket', 'pipe', 'token_file'])
     await expect(serve({ ...state, [name]: '' })).rejects.toThrow(/give a path/);

@@ -1,4 +1,4 @@
-/** Peers of a collector that may not, do not or will not: they change nothing for the others (LP-15, LP-16). */
+/** Peers of a collector that are unauthorised, silent or hostile: they change nothing for the others (LP-15, LP-16). */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -72,7 +72,7 @@ const respond = (session: string, seq: number, call_id: string) =>
 
 verifies(
   ['LP-15', 'CF-4'],
-  'lines of peers that may not speak for a session are counted, and judged by no rule',
+  'lines of peers without permission for a session are counted, and judged by no rule',
   async () => {
     const tokens = join(testFolder(), 'tokens.json');
     const token = (name: string, sessions: string[]) => ({
@@ -89,7 +89,7 @@ verifies(
     await a.wait(acks('a', 2));
 
     const b = await collector.tcp();
-    // Taken as a handshake, and not as a message of the session that it names.
+    // Read as a handshake, not as a message of the session that it names.
     const named = { session_id: 'a', seq: 3, message_id: 'x' };
     b.send({ ...hello({ token: 'token-b' }), ...named });
     await b.wait(isType('handshake_response'));
@@ -117,7 +117,7 @@ verifies(
     stranger.send(hello({ token: 'not known' }));
     await stranger.closed;
 
-    // The same number with other content: refused, also from the session's own sender.
+    // The same number with other content: refused, even from the session's own sender.
     a.send({ ...request('a', 2, 'c1'), timestamp: '2001-01-01T00:00:00.000Z' });
     await a.wait(isError('DUPLICATE_CONFLICT'));
     a.send(respond('a', 3, 'c1'), end('a', 4));
@@ -158,21 +158,24 @@ verifies('CF-4', "faulty lines of a session's own sender are judged", async () =
 
 verifies(
   ['LP-15', 'LP-16'],
-  'connections without a handshake lock nobody out: the oldest goes, and private places are kept',
+  'connections without a handshake lock no peer out: the oldest is closed, and private places are kept',
   async () => {
     const limits = { connections_max: 40, ungreeted_max: 10, private_connections: 10 };
     const { tcp, unix, collector } = await running({ limits });
     const silent = await Promise.all(Array.from({ length: 60 }, tcp));
-    await until(() => (collector.counters.limits.ungreeted_max ?? 0) >= 50, 'the oldest to go');
-    const told = await silent[0]?.wait(isError('CAPACITY_EXHAUSTED'));
-    expect(told.data.message).toMatch(/handshake/);
+    await until(
+      () => (collector.counters.limits.ungreeted_max ?? 0) >= 50,
+      'the oldest to be closed',
+    );
+    const error = await silent[0]?.wait(isError('CAPACITY_EXHAUSTED'));
+    expect(error.data.message).toMatch(/handshake/);
     await until(() => collector.open <= 12, 'the others to be closed');
     const honest = await tcp();
     expect((await honest.handshake()).data.success).toBe(true);
     const owner = await unix();
     expect((await owner.handshake()).data.success).toBe(true);
 
-    // Greeted ones fill the places of the port, and still not those of the socket.
+    // Connections with a handshake fill the places of the port, but not those of the socket.
     for (const client of silent) client.destroy();
     for (let more = 0; more < 29; more++)
       expect((await (await tcp()).handshake()).data.success).toBe(true);
@@ -185,7 +188,7 @@ verifies(
 
 verifies(
   'LP-16',
-  'a stranger gets few answers, and a peer that does not read gets no more',
+  'a peer without a handshake gets few answers, and a peer that does not read gets no more',
   async () => {
     const { tcp, collector } = await running();
     const stranger = await tcp();
@@ -198,9 +201,9 @@ verifies(
     const deaf = await tcp();
     await deaf.handshake();
     deaf.pause();
-    // Every short line is answered with an error that nobody reads; a message between them keeps the connection.
+    // Every short line is answered with an error that is never read; a message between them keeps the connection.
     for (let i = 0; i < 200; i++) deaf.send('x\n'.repeat(900), control('heartbeat', {}));
-    await until(() => (limits.backlog_bytes_max ?? 0) > 1_000, 'answers to be left out');
+    await until(() => (limits.backlog_bytes_max ?? 0) > 1_000, 'dropped answers');
 
     const noisy = await tcp();
     await noisy.handshake();
@@ -221,7 +224,7 @@ const LONG = 'x'.repeat(8 * 1024 * 1024 - 1_000);
 
 verifies(
   ['LP-15', 'LP-16'],
-  'unfinished lines wait in turn: one that stalls is refused, the longest message comes through',
+  'unfinished lines wait in turn: one that stalls is refused, and the longest message is accepted',
   async () => {
     const { tcp, unix, collector } = await running({
       limits: { long_lines_max: 3, long_lines_private: 1, long_lines_waiting_max: 8 },
@@ -239,13 +242,13 @@ verifies(
     await honest.wait(acks('tcp', 1));
     const refused = await stalled[0]?.wait(isError('CAPACITY_EXHAUSTED'));
     expect(refused.data).toMatchObject({ retriable: true });
-    // Its next line is read as if nothing had happened.
+    // Its next line is read normally.
     stalled[0]?.send('\n', start('s0'));
     await stalled[0]?.wait(acks('s0', 1));
   },
 );
 
-verifies('LP-16', 'a hundred unfinished lines take bounded memory', async () => {
+verifies('LP-16', 'a hundred unfinished lines use bounded memory', async () => {
   const state = join(testFolder(), 'state');
   const { pid, url } = await startServe(state, '--tcp', '127.0.0.1:0');
   const port = Number(url.split(':').pop());
@@ -264,7 +267,7 @@ verifies('LP-16', 'a hundred unfinished lines take bounded memory', async () => 
     await client.handshake();
     clients.push(client);
   }
-  // All at once: one that stalls gives its place away after a moment.
+  // All together: one that stalls loses its place after a moment.
   const line = Buffer.alloc(7.9 * 1024 * 1024, 0x61);
   for (const client of clients) client.send(line);
   for (let i = 0; i < 100; i++) {
@@ -308,13 +311,13 @@ verifies(
     const { failed } = row() as SessionBoard;
     const rules = Object.keys(failed).filter((rule) => !rule.startsWith('3.2'));
     expect(rules).toEqual([]);
-    // Those of peers that have left made room for the others.
+    // Disconnected peers made room for the others.
     const { over_limits } = readBoard(board).report;
     expect(over_limits.join()).not.toContain('beyond the limit of open sessions');
   },
 );
 
-verifies('LP-16', 'open calls with long ids take bounded memory', async () => {
+verifies('LP-16', 'open calls with long ids use bounded memory', async () => {
   const state = join(testFolder(), 'state');
   const { pid, url } = await startServe(state, '--tcp', '127.0.0.1:0');
   const client = await connectSocket({ host: '127.0.0.1', port: Number(url.split(':').pop()) });
@@ -333,12 +336,12 @@ verifies('LP-16', 'open calls with long ids take bounded memory', async () => {
     }
     memory.push(residentMb(pid));
   }
-  // Of the last ones the least: between two collections of garbage there is more for a moment.
+  // The minimum of the last samples: between two garbage collections there is briefly more.
   const [first = 0, ...others] = memory;
   expect(Math.min(...others.slice(-3)) - first).toBeLessThan(50);
 });
 
-verifies('LP-16', 'a burst of short sessions is taken, however slow the disk is', async () => {
+verifies('LP-16', 'a burst of short sessions is accepted, however slow the disk is', async () => {
   const { unix, collector } = await running({ limits: { sessions_max: 4 } });
   const client = await unix();
   await client.handshake();
@@ -351,13 +354,13 @@ verifies('LP-16', 'a burst of short sessions is taken, however slow the disk is'
   await client.wait(acks('s199', 2));
   expect(client.received.filter(isType('error'))).toEqual([]);
   expect(collector.counters.limits.sessions_max).toBeUndefined();
-  // Those that are open count as before.
+  // Open sessions count as before.
   client.send(...names.slice(0, 6).map((name) => start(`open-${name}`)));
   await client.wait(isError('CAPACITY_EXHAUSTED'));
 });
 
 if (can('openssl', 'tests of TLS'))
-  verifies('LP-15', 'sockets that do not finish TLS lock nobody out', async () => {
+  verifies('LP-15', 'sockets that do not finish TLS lock no peer out', async () => {
     const folder = testFolder();
     const [key, cert] = [join(folder, 'key'), join(folder, 'cert')];
     const args = 'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost';
@@ -380,8 +383,11 @@ if (can('openssl', 'tests of TLS'))
       await new Promise((resolve) => socket.once('connect', resolve));
     }
     const begun = performance.now();
-    await until(() => silent.filter(({ closed }) => !closed).length <= 5, 'the oldest to go');
-    // Not by the time limit of a handshake, which is 30 s.
+    await until(
+      () => silent.filter(({ closed }) => !closed).length <= 5,
+      'the oldest to be closed',
+    );
+    // Not because of the handshake time limit, which is 30 s.
     expect(performance.now() - begun).toBeLessThan(20_000);
     const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
     const text = await new Promise<string>((resolve, reject) => {

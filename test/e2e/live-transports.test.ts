@@ -1,4 +1,4 @@
-/** One suite for all four transports (LP-12): each test opens connections to a real `tacho serve` and knows only the spec. */
+/** One suite for all four transports (LP-12): each test connects to a real `tacho serve` and knows only the spec. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ function serveProcess(folder: string, args: readonly string[]): ChildProcess {
 const exited = (child: ChildProcess) =>
   new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)));
 
-/** Resolves with what `--json` says. */
+/** Resolves with the output of `--json`. */
 function ready(child: ChildProcess): Promise<{ listening: string[] }> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -55,7 +55,7 @@ function ready(child: ChildProcess): Promise<{ listening: string[] }> {
       text += piece;
       if (text.includes('\n')) resolve(JSON.parse(text));
     });
-    child.on('close', () => reject(new Error('the collector has ended')));
+    child.on('close', () => reject(new Error('the collector exited')));
   });
 }
 
@@ -163,7 +163,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
     }
   }
 
-  verifies('LP-12', `${name}: a handshake is answered with what the collector offers`, () =>
+  verifies('LP-12', `${name}: a handshake is answered with the collector's capabilities`, () =>
     withClient(async (client) => {
       const { data, session_id } = await client.handshake({}, { session_id: 'mine' });
       expect(session_id).toBe('mine');
@@ -186,7 +186,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     ['LP-7', 'LP-12'],
-    `${name}: what is acknowledged is stored, in order, byte for byte`,
+    `${name}: acknowledged messages are stored in order, byte for byte`,
     () =>
       withClient(async (client) => {
         const session = newSession();
@@ -206,7 +206,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     ['LP-7', 'LP-12'],
-    `${name}: a resend is acknowledged and not stored again, another content or a gap is an error`,
+    `${name}: a resend is acknowledged but not stored again; other content or a gap is an error`,
     () =>
       withClient(async (client) => {
         const session = newSession();
@@ -235,7 +235,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     ['LP-11', 'LP-12'],
-    `${name}: a new connection goes on with a session where it stopped`,
+    `${name}: a new connection resumes a session where it stopped`,
     async () => {
       const session = newSession();
       await withClient(async (client) => {
@@ -295,7 +295,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     ['LP-10', 'LP-12'],
-    `${name}: without a number a subscriber gets only what comes from then on, after what is known of the sessions`,
+    `${name}: without a number a subscriber gets the state of the sessions, then only new messages`,
     () =>
       withClient(async (client) => {
         const session = newSession();
@@ -347,7 +347,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     'LP-12',
-    `${name}: many messages in one chunk, with CRLF and empty lines, and a handshake before them`,
+    `${name}: a handshake and many messages in one chunk, with CRLF and empty lines, are read`,
     () =>
       withClient(async (client) => {
         const session = newSession();
@@ -362,7 +362,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     'LP-12',
-    `${name}: a resumed session's messages may stand in the chunk of the handshake`,
+    `${name}: a resumed session's messages may be in the same chunk as the handshake`,
     () =>
       withClient(async (client) => {
         const session = newSession();
@@ -396,7 +396,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     ['LP-12', 'LP-16'],
-    `${name}: garbage, a message too long or too deep, and an unknown type are answered, and the connection goes on`,
+    `${name}: garbage, a message too long or too deep, and an unknown type get an error, and the connection continues`,
     () =>
       withClient(async (client) => {
         const session = newSession();
@@ -433,7 +433,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
       }),
   );
 
-  verifies(['LP-12', 'LP-16'], `${name}: a message of the full length arrives whole`, () =>
+  verifies(['LP-12', 'LP-16'], `${name}: a message of the maximum length arrives complete`, () =>
     withClient(async (client) => {
       const session = newSession();
       await client.handshake();
@@ -450,7 +450,7 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
 
   verifies(
     'LP-12',
-    `${name}: every missing field of the tool messages is answered by name, with what caused it`,
+    `${name}: every missing field of the tool messages is reported by name, with the message that caused it`,
     () =>
       withClient(async (client) => {
         const session = newSession();
@@ -488,5 +488,5 @@ describe.for(Object.keys(TRANSPORTS))('%s', (name) => {
   );
 });
 
-/** A collector that starts slowly hears of a time that has passed. */
+/** A collector that starts slowly receives a time in the past. */
 const notSkew = ({ data }: Message) => data.details?.reason !== 'clock_skew';

@@ -42,7 +42,7 @@ const outbox = () => {
 };
 const socketOf = (url: string) => ({ path: url.replace('unix:', '') });
 
-/** A client that sees everything from the beginning on. */
+/** A client that gets everything from the start. */
 async function watching(url: string): Promise<LiveClient> {
   const client = await connectSocket(socketOf(url));
   await client.handshake({ role: 'client' });
@@ -51,17 +51,17 @@ async function watching(url: string): Promise<LiveClient> {
   return client;
 }
 
-/** What a sender said, but for a busy machine's delays that look like another clock. */
+/** The stderr of a sender, without clock warnings caused by delays on a busy machine. */
 const complaints = (stderr: string) =>
   stderr.split('\n').filter((line) => line !== '' && !line.includes(' clock '));
 
-/** The numbered lines that a client got, by session. */
+/** The numbered lines of a client, by session. */
 function linesOf({ lines, received }: LiveClient): Map<string, string[]> {
   const numbered = lines.filter((_, i) => typeof received[i].seq === 'number');
   return Map.groupBy(numbered, (line) => JSON.parse(line).session_id as string);
 }
 
-/** The rules that a stream fails, as `tacho validate` judges it; throws for a stream without a verdict. */
+/** The rules that a stream fails, as judged by `tacho validate`; throws for a stream without a verdict. */
 async function failedRules(args: string[], input: string | Buffer = ''): Promise<string[]> {
   const { stdout, stderr } = await tacho(['validate', '--json', ...args], { input });
   const report = JSON.parse(stdout);
@@ -71,7 +71,7 @@ async function failedRules(args: string[], input: string | Buffer = ''): Promise
     .map(({ id, examples }: Message) => `${id}: ${JSON.stringify(examples)}`);
 }
 
-/** Every recording of an agent as the lines of a session each. */
+/** Every recording of an agent as the lines of a session. */
 async function recorded(id: string): Promise<Map<string, string[]>> {
   const agent = (await allAgents()).find((one) => one.id === id);
   if (agent === undefined) throw new Error(`no agent ${id}`);
@@ -95,7 +95,7 @@ async function recorded(id: string): Promise<Map<string, string[]>> {
 
 verifies(
   ['LP-2', 'LP-7', 'CF-1'],
-  'every recording of every agent arrives as it was sent: with a subscriber, in the store, and no rule fails',
+  'every recording of every agent reaches a subscriber and the store unchanged, and fails no rule',
   async () => {
     const { url, end } = await startServe(place.state);
     const client = await watching(url);
@@ -125,7 +125,7 @@ verifies(
     const stored = await storedIn(place.state);
     expect([came.size, stored.size]).toEqual([all.size, all.size]);
     for (const [session_id, lines] of all) {
-      // Text for text, so that what is read from it is the same as well.
+      // Compared as text, so parsing gives the same values.
       expect(came.get(session_id), session_id).toEqual(lines);
       expect(stored.get(session_id), session_id).toEqual(lines);
     }
@@ -139,7 +139,7 @@ verifies(
   LONG_MS,
 );
 
-/** A run's record, as the run tells it: its outcome, and its events with what calls were given and gave. */
+/** A run's record: its outcome, and its events with the inputs and outputs of calls. */
 async function recordOf(script: string, url: string): Promise<{ outcome: Row; full: RunOutcome }> {
   const path = join(place.folder, `${script}.events`);
   const run = await tacho(demo(script, '--live', url, '--events', path));
@@ -149,10 +149,10 @@ async function recordOf(script: string, url: string): Promise<{ outcome: Row; fu
   return { outcome: JSON.parse(stdout), full: outcomeOf(eventLines(readFileSync(path, 'utf8'))) };
 }
 
-/** The calls of a session as a receiver puts them together. */
+/** The calls of a session as a receiver assembles them. */
 function callsOf(messages: LiveMessage[]) {
   const answers = messages.filter(({ type }) => type === 'tool_call_response');
-  // Of a command in the background the exit code comes after the response.
+  // The exit code of a background command arrives after the response.
   const updates = messages
     .map(({ data }) => (data as Message).news)
     .filter((news) => news?.kind === 'call_updated');
@@ -164,9 +164,9 @@ function callsOf(messages: LiveMessage[]) {
       expect(mine).toHaveLength(1);
       const answer = mine[0] as LiveMessage;
       const { result, error } = answer.data as Message;
-      const told = [result ?? error, ...updates.filter((news) => news.call_id === call_id)];
-      const status = told.findLast((one) => one.status != null)?.status;
-      const exit_code = told.findLast((one) => one.exit_code != null)?.exit_code ?? null;
+      const reports = [result ?? error, ...updates.filter((news) => news.call_id === call_id)];
+      const status = reports.findLast((one) => one.status != null)?.status;
+      const exit_code = reports.findLast((one) => one.exit_code != null)?.exit_code ?? null;
       return {
         ...{ id: call_id, name, native_name, status, exit_code, parent_id: parent_call_id },
         inputs: inputOf(request, messages),
@@ -183,7 +183,7 @@ const SCRIPTS = [
 
 verifies(
   ['LP-2', 'LP-4', 'LP-7', 'CF-1'],
-  "runs that are sent live: who watches has each run's calls, results and end, and no rule fails",
+  "a subscriber to live runs gets each run's calls, results and end, and no rule fails",
   async () => {
     const { url, end } = await startServe(place.state);
     let shown = '';
@@ -248,7 +248,7 @@ async function talkingRun(client: LiveClient, agent: string, prompt: string, ...
 for (const agent of ['claude', 'acp'])
   verifies(
     'LP-14',
-    `what a client says to a run of ${agent} by way of the collector is taken up, and an interrupt ends it`,
+    `a client's input to a run of ${agent} through the collector is accepted, and an interrupt stops the run`,
     async () => {
       const { url } = await startServe(place.state);
       const client = await watching(url);
@@ -259,7 +259,7 @@ for (const agent of ['claude', 'acp'])
       const talk = await talkingRun(client, agent, hold(), ...flags);
       client.send(input('user_input', talk.session_id, { content: 'Grüße 🚀\n"2"' }, 'i-1'));
       client.send(input('user_input', talk.session_id, { content: 'third' }, 'i-2'));
-      // Input is taken in order: once an answer to nothing is refused, both texts are with the run.
+      // Input is processed in order: once an answer to nothing is refused, the run has both texts.
       const data = { call_id: 'none', confirmed: true };
       const correlation_id = `${talk.session_id}/none`;
       const nothing = input('tool_confirmation_response', talk.session_id, data, 'i-0');
@@ -293,7 +293,7 @@ const ends = (session: string) => (one: Message) =>
 
 verifies(
   'LP-14',
-  'a run that was not started for input, and an agent that cannot take any, say so to the client',
+  'a run started without input, and an agent that accepts none, say so to the client',
   async () => {
     const { url } = await startServe(place.state);
     const client = await watching(url);

@@ -1,4 +1,4 @@
-/** A new agent is a folder and a line: a copy of the project gets one, passes the shared tests, is built, and knows it (AG-1). */
+/** A new agent is a folder and one line: a copy of the project gets one, passes the shared tests, is built, and runs it (AG-1). */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ const LINES_MAX = 120;
 const COPIED = ['bin', 'docs', 'schema', 'scripts', 'src', 'test', 'biome.json', 'package.json'];
 const MORE = ['README.md', 'tsconfig.json', 'vitest.config.ts'];
 
-/** Tests over all agents, and those of which only the toy's are run: the others take long. */
+/** Tests over all agents; of some only the toy's tests are run, because the others take long. */
 const SHARED = [
   'src/agents/toy',
   'src/app/evals/recordings.test.ts',
@@ -40,7 +40,7 @@ function filesIn(folder: string): Map<string, string> {
   return new Map(paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]));
 }
 
-/** As CONTRIBUTING describes it. Gives the number of lines written by hand. */
+/** As described in CONTRIBUTING. Returns the number of hand-written lines. */
 function addToy(copy: string): number {
   const folder = join(copy, 'src/agents/toy');
   mkdirSync(folder, { recursive: true });
@@ -60,7 +60,7 @@ function addToy(copy: string): number {
 
 verifies(
   'AG-1',
-  'a new agent is its folder and one line of the registry',
+  'a new agent needs a folder and one line in the registry',
   async () => {
     const copy = copyOfProject();
     const src = join(copy, 'src');

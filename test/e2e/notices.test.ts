@@ -1,4 +1,4 @@
-/** The package carries the licences of the code that it contains. */
+/** The package contains the licences of its bundled code. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { bundledPackages, noticesOf } from '../../scripts/notices.mjs';
 import { testFolder } from '../fixtures/folder.ts';
 import { root } from './cli.ts';
 
-/** Packages that the sources import at run time, with all that these depend on. */
+/** Packages that the sources import at run time, with their dependencies. */
 function importedPackages(): string[] {
   const src = join(root, 'src');
   const found = new Set<string>();
@@ -27,7 +27,7 @@ function importedPackages(): string[] {
   return [...found].sort();
 }
 
-test('every package in the bundle is named with its licence, in the package that is published', () => {
+test('every bundled package is listed with its licence in the published package', () => {
   const notices = readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES'), 'utf8');
   const names = importedPackages();
   expect(names).toContain('commander');
@@ -45,7 +45,7 @@ test('every package in the bundle is named with its licence, in the package that
   expect(files).toEqual(expect.arrayContaining(['LICENSE', 'dist/THIRD-PARTY-NOTICES']));
 });
 
-test('a package without a licence text, or with a licence that nobody has read, fails the build', () => {
+test('a package without a licence text, or with an unreviewed licence, fails the build', () => {
   const folder = testFolder();
   const put = (name: string, license: string, text: string | null) => {
     const path = join(folder, 'node_modules', name);
@@ -60,7 +60,7 @@ test('a package without a licence text, or with a licence that nobody has read, 
   expect(() => noticesOf(folder, [put('odd', 'GPL-3.0', 'text')])).toThrow(/GPL-3.0/);
 });
 
-test('what is bundled is what has bytes in an output', () => {
+test('a package counts as bundled when it has bytes in an output file', () => {
   const inputs = {
     'src/a.ts': { bytesInOutput: 5 },
     'node_modules/one/x.js': { bytesInOutput: 1 },

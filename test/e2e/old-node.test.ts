@@ -1,4 +1,4 @@
-/** With an old Node the launcher continues with a newer one beside it, or prints the command that helps. */
+/** On an old Node the launcher uses a newer one next to it, or prints the command that helps. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -7,7 +7,7 @@ import { testFolder } from '../fixtures/folder.ts';
 import { root } from './cli.ts';
 import { note } from './needs.ts';
 
-/** A Node on the PATH that is too old; undefined when there is none. */
+/** A Node on the PATH that is too old; undefined when none is found. */
 function oldNode(): string | undefined {
   return (process.env.PATH ?? '')
     .split(delimiter)
@@ -19,8 +19,7 @@ function oldNode(): string | undefined {
 }
 
 const old = oldNode();
-if (old === undefined)
-  note('the launcher on an old Node: there is no Node older than 24 on the PATH');
+if (old === undefined) note('the launcher on an old Node: no Node older than 24 on the PATH');
 const name = `node-${process.platform}-${process.arch}`;
 
 /** tacho as npm installs it below `modules`; returns its launcher. */
@@ -40,7 +39,7 @@ function started(launcher: string, args: string[]) {
 }
 
 describe.skipIf(old === undefined)('on a Node that is too old', () => {
-  test('a global installation prints the command for its own prefix, and uses the Node that it installs', () => {
+  test('a global installation prints the command for its own prefix, and then uses the Node that it installs', () => {
     const prefix = testFolder();
     const modules = join(prefix, 'lib', 'node_modules');
     const launcher = installed(modules);
@@ -69,7 +68,7 @@ describe.skipIf(old === undefined)('on a Node that is too old', () => {
     expect(started(launcher, ['rnu'])).toMatchObject({ status: 2, stdout: '' });
   });
 
-  test('a project and npx get the commands that fit them', () => {
+  test('a project and npx get matching commands', () => {
     const project = testFolder();
     writeFileSync(join(project, 'package.json'), '{}');
     const local = started(installed(join(project, 'node_modules')), ['runs', 'list']);

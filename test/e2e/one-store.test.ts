@@ -1,4 +1,4 @@
-/** Where runs are stored, from which folders they are found, and how they are chosen. */
+/** Where runs are stored, which folders find them, and how a store is chosen. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -6,7 +6,7 @@ import { demo, filesBelow, linesOf, type Options, root, usePlace } from './cli.t
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
-/** Without TACHO_HOME, in a home folder of its own. */
+/** Without TACHO_HOME, in a separate home folder. */
 const tacho = (args: string[], { cwd = place.work, env = {} }: Options = {}) =>
   place.tacho(args, { cwd, env: { TACHO_HOME: '', ...env } });
 const store = () => join(place.folder, '.local/state/tacho');
@@ -16,7 +16,7 @@ const listed = async (args: string[], options?: Options) => {
   return linesOf(stdout);
 };
 
-verifies('WA-1', 'looking at a store that is not there creates nothing', async () => {
+verifies('WA-1', 'reading a missing store creates nothing', async () => {
   const env = { HOME: join(place.folder, 'home') };
   mkdirSync(env.HOME);
   for (const [args, code] of [
@@ -39,7 +39,7 @@ verifies('WA-1', 'looking at a store that is not there creates nothing', async (
 
 verifies(
   'WA-1',
-  "a run is in the user's store with its project, found from every folder",
+  "a run is in the user's store with its project, and found from every folder",
   async () => {
     const sub = join(place.work, 'sub');
     mkdirSync(sub);
@@ -79,6 +79,35 @@ verifies(
     ]);
   },
 );
+
+verifies('WA-1', 'a project is chosen by its name or folder, also in gc', async () => {
+  const [one, two, other] = ['one', 'two', 'other/two'].map((name) => join(place.work, name));
+  for (const folder of [one, two, other]) mkdirSync(folder as string, { recursive: true });
+  for (const cwd of [one, two, other])
+    expect((await tacho(demo('fixed'), { cwd: cwd as string })).code).toBe(0);
+  const projects = async (...args: string[]) =>
+    (await listed(args, { cwd: '/' })).map(({ project }) => project);
+  expect(await projects('--project', 'one')).toEqual([one]);
+  expect(await projects('--project', `${two}/`)).toEqual([two]);
+  const unclear = await tacho(['runs', 'stats', '--project', 'two'], { cwd: '/' });
+  expect([unclear.code, unclear.stderr]).toEqual([
+    2,
+    `error: several projects are named "two"; give the path of one:\n  ${other}\n  ${two}\n`,
+  ]);
+  const unknown = await tacho(['runs', 'list', '--project', 'ohne'], { cwd: '/' });
+  expect([unknown.code, unknown.stderr]).toEqual([
+    2,
+    'error: unknown project "ohne"; did you mean one?\n',
+  ]);
+  const alone = await tacho(['runs', 'gc', '--here'], { cwd: one as string });
+  expect([alone.code, alone.stderr]).toEqual([
+    2,
+    'error: without a limit nothing is removed: add --max-age, --max-runs or --max-size\n',
+  ]);
+  const gone = await tacho(['runs', 'gc', '--here', '--max-runs', '0'], { cwd: two as string });
+  expect([gone.code, gone.stdout]).toEqual([0, expect.stringMatching(/^1 run, .* removed/)]);
+  expect(await projects()).toEqual([other, one]);
+});
 
 verifies(
   'WA-1',

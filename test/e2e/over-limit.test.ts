@@ -1,4 +1,4 @@
-/** A run with more events than are recorded of one: it has its end, is listed, and blocks nothing. */
+/** A run with more events than are recorded: it has an end, is listed, and blocks nothing. */
 import { expect } from 'vitest';
 import { prepareRun } from '../../src/app/run/request.ts';
 import { startRun } from '../../src/app/run/run.ts';
@@ -16,7 +16,7 @@ const place = usePlace();
 
 verifies(
   ['RE-12', 'ST-9'],
-  'a run over the limit of events ends as its agent says, with a gap, and its spool is removed',
+  'a run over the event limit ends as its agent reports, with a gap, and its spool is removed',
   async () => {
     useLimits(CAPTURE_LIMITS, { run_events_max: 300 });
     useLimits(LIMITS, { session_events_max: 1_000 });

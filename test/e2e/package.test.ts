@@ -1,4 +1,4 @@
-/** The package as it is published: packed once, unpacked into a project, and used as a stranger would. */
+/** The published package: packed once, unpacked into a project, and used from there. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -32,9 +32,9 @@ export const id: string = one.runId;
 export const reason: 'ok' | (string & {}) = outcome.exit_reason;
 export const size: number | null | undefined = outcome.artifacts[0]?.size;
 one.confirm({ callId: 'c', confirmed: true });
-// @ts-expect-error: a word is no number
+// @ts-expect-error: a string is not a number
 export const wrong: number = outcome.exit_reason;
-// @ts-expect-error: there is no such field
+// @ts-expect-error: no such field
 export const nothing = outcome.nonsense;
 // @ts-expect-error: options are in camelCase
 run({ agent: 'demo', prompt: 'x', timeout_ms: 5 });
@@ -125,7 +125,7 @@ function outputOf(program: string, ...flags: string[]) {
 
 for (const [version, tsc] of Object.entries(COMPILERS))
   for (const [mode, options] of Object.entries(MODES))
-    test(`a strict project compiles with TypeScript ${version} and ${mode}, libraries checked too`, () => {
+    test(`a strict project compiles with TypeScript ${version} and ${mode}, including library checks`, () => {
       const config = join(project, `tsconfig.${version}.${mode}.json`);
       const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false };
       const made = { ...strict, target: 'es2024', noEmit: true, resolveJsonModule: true };
@@ -196,7 +196,7 @@ test('an import starts nothing, and loads no agent', () => {
   expect(JSON.parse(stdout)).toEqual([[], []]);
 });
 
-test('all entries can be imported, the schemas and package.json as well, also by require', () => {
+test('all entries, the schemas and package.json can be imported, also with require', () => {
   const { stdout, stderr } = outputOf(`
     import { createRequire } from 'node:module';
     const require = createRequire(import.meta.url);
@@ -223,7 +223,7 @@ test('an older Node gets the command that helps', () => {
     expect(readFileSync(join(root, 'dist', name), 'utf8')).not.toMatch(/[;{}]using /);
 });
 
-test('bundled, tacho works, and reports the files that a bundle lacks', async () => {
+test('tacho works when bundled, and reports files that a bundle lacks', async () => {
   const recording = join(root, 'src/agents/claude/testdata/text/stdout.jsonl');
   const program = `import { convert, run } from 'tacho';
     console.log((await convert({ agent: 'claude', input: ${JSON.stringify(recording)} }).outcome).success);

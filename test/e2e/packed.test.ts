@@ -1,4 +1,4 @@
-/** Commands on a store with packed segments: the same answers, byte for byte. */
+/** Commands on a store with packed segments give the same answers, byte for byte. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -34,7 +34,7 @@ async function done(args: string[]): Promise<string> {
 const rows = async () => linesOf(await done(['runs', 'list', '--limit', '100', '--json']));
 const ids = async () => (await rows()).map(({ run_id }) => run_id as string);
 
-/** All that the store says of runs. */
+/** Everything that the store reports about runs. */
 async function answers(run_ids: readonly string[]): Promise<string[]> {
   const said: string[] = [];
   for (const run_id of run_ids) {
@@ -52,7 +52,7 @@ async function imported(count: number): Promise<string[]> {
 
 verifies(
   ['ST-2', 'ST-5', 'ST-10'],
-  'show, replay, verify, reindex and gc give the same of packed segments and of plain ones',
+  'show, replay, verify, reindex and gc give the same results for packed and plain segments',
   async () => {
     const all = await imported(3);
     expect(all).toHaveLength(3);
@@ -78,7 +78,7 @@ verifies(
 
 verifies(
   ['ST-5', 'ST-10'],
-  'runs leave packed segments, come back from archives, and the others stay as they were',
+  'runs are removed from packed segments and restored from archives, and the others are unchanged',
   async () => {
     const all = await imported(4);
     const [last, , , first] = all as [string, string, string, string];
@@ -105,7 +105,7 @@ verifies(
 
 verifies(
   'ST-10',
-  'a damaged frame is counted, and the runs in the others hold',
+  'a damaged frame is counted, and the runs in other frames are intact',
   async () => {
     const all = await imported(4);
     const zst = join(journal(), files()[0] as string);

@@ -1,4 +1,4 @@
-/** Real agents' faults at the process level: what is written arrives, what is started ends. */
+/** Agent faults at the process level: all output arrives, and every process ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -35,7 +35,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tacho-process-'));
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', `${name}.mjs`);
 const onProc = existsSync('/proc/self/stat');
 let count = 0;
-/** Everything the toy programs said they started, with its start time, for when a test fails half way. */
+/** Every process that the toy programs reported, with its start time, in case a test fails half way. */
 const started = new Map<number, string | null>();
 afterAll(() => {
   for (const [pid, start] of started) {
@@ -85,7 +85,7 @@ for (const [mode, exit] of [
 ] as const) {
   verifies(
     'RO-7',
-    `an agent that writes 1 MiB and ends by ${mode} mid line loses no byte`,
+    `an agent that writes 1 MiB and stops by ${mode} in the middle of a line loses no byte`,
     async () => {
       const launch = toy('writes-and-ends', [mode]);
       const agent = spawnAgent(launch);
@@ -96,7 +96,7 @@ for (const [mode, exit] of [
   );
 }
 
-verifies('RO-7', 'stdout and stderr are both whole though nobody reads either', async () => {
+verifies('RO-7', 'stdout and stderr are both complete although neither is read', async () => {
   const launch = toy('writes-and-ends', ['exit', 'both']);
   expect(await spawnAgent(launch).exited).toEqual({ exit_code: 3, signal: null });
   expect(readFileSync(launch.stdout_path, 'utf8') === `${whole(1024)}half`).toBe(true);
@@ -112,7 +112,7 @@ verifies(
     const stdin_path = join(folder, 'prompt');
     writeFileSync(stdin_path, prompt);
     const args = ['a b', '"quoted"', '$HOME `x` \\', 'ü\u2028😀', '', '-'];
-    const launch = toy('tells-what-it-got', args, { stdin_path, env: { WORD: 'w' } });
+    const launch = toy('echo-input', args, { stdin_path, env: { WORD: 'w' } });
     expect(await spawnAgent(launch).exited).toEqual({ exit_code: 0, signal: null });
     expect(JSON.parse(readFileSync(launch.stdout_path, 'utf8'))).toEqual({
       args,
@@ -124,8 +124,8 @@ verifies(
   },
 );
 
-verifies('AG-18', 'without a prompt for stdin the agent finds it empty and ended', async () => {
-  const launch = toy('tells-what-it-got');
+verifies('AG-18', 'without a prompt for stdin the agent gets an empty, closed stdin', async () => {
+  const launch = toy('echo-input');
   expect(await spawnAgent(launch).exited).toEqual({ exit_code: 0, signal: null });
   expect(JSON.parse(readFileSync(launch.stdout_path, 'utf8')).bytes).toBe(0);
 });
@@ -143,15 +143,15 @@ verifies('AG-18', 'the agent leads its own process group and session', async () 
 
 test('starting an agent leaves none of our descriptors open', async () => {
   if (!onProc) return;
-  await spawnAgent(toy('tells-what-it-got')).exited;
+  await spawnAgent(toy('echo-input')).exited;
   const before = readdirSync('/proc/self/fd').length;
-  for (let i = 0; i < 5; i++) await spawnAgent(toy('tells-what-it-got')).exited;
+  for (let i = 0; i < 5; i++) await spawnAgent(toy('echo-input')).exited;
   await spawnAgent(plan('no-such-program', [])).exited;
-  await spawnAgent(toy('tells-what-it-got', [], { stderr_path: join(folder, 'none') })).exited;
+  await spawnAgent(toy('echo-input', [], { stderr_path: join(folder, 'none') })).exited;
   expect(readdirSync('/proc/self/fd').length).toBe(before);
 });
 
-test('a program that is not there is missing, by name and by path', async () => {
+test('a missing program is reported as missing, by name and by path', async () => {
   expect(await failure(spawnAgent(plan('no-such-program', [])))).toEqual({
     code: 'agent_missing',
     message: 'cannot start "no-such-program": it is not on the PATH',
@@ -187,11 +187,11 @@ test('a file without the x bit, a folder, and a script without its interpreter a
   ]);
 });
 
-test('a working folder that is missing or a file is said, not taken for a missing program', async () => {
+test('a working folder that is missing or a file is reported, not mistaken for a missing program', async () => {
   const file = join(folder, 'a-file');
   writeFileSync(file, '');
-  const missing = toy('tells-what-it-got', [], { cwd: join(folder, 'nowhere') });
-  const noFolder = toy('tells-what-it-got', [], { cwd: file });
+  const missing = toy('echo-input', [], { cwd: join(folder, 'nowhere') });
+  const noFolder = toy('echo-input', [], { cwd: file });
   expect([await failure(spawnAgent(missing)), await failure(spawnAgent(noFolder))]).toEqual([
     {
       code: 'cwd_missing',
@@ -208,31 +208,31 @@ test('a working folder that is missing or a file is said, not taken for a missin
   ]);
 });
 
-test('arguments that are too long or hold a NUL fail with a message that does not repeat them', async () => {
-  const tooLong = await failure(spawnAgent(toy('tells-what-it-got', ['secret'.repeat(1_000_000)])));
+test('arguments that are too long or contain NUL fail with a message that does not repeat them', async () => {
+  const tooLong = await failure(spawnAgent(toy('echo-input', ['secret'.repeat(1_000_000)])));
   expect(tooLong.code).toBe('spawn_failed');
   expect(tooLong.message).toMatch(
     /too long for this system \(the longest argument has 6000000 bytes\)/,
   );
   expect(tooLong.message?.length).toBeLessThan(500);
-  const nul = await failure(spawnAgent(toy('tells-what-it-got', ['sec\0ret'])));
+  const nul = await failure(spawnAgent(toy('echo-input', ['sec\0ret'])));
   expect(nul.code).toBe('spawn_failed');
   expect(nul.message).toMatch(/contains a NUL character$/);
 });
 
-test('a spool file that is missing, a link or a folder is refused and nothing is started', async () => {
+test('a spool file that is missing, a link or a folder is refused, and nothing is started', async () => {
   const link = join(folder, 'link');
   symlinkSync(join(folder, 'victim'), link);
   writeFileSync(join(folder, 'victim'), 'untouched');
   const codes = [];
   for (const stdout_path of [join(folder, 'none'), link, folder]) {
-    codes.push((await failure(spawnAgent(toy('tells-what-it-got', [], { stdout_path })))).code);
+    codes.push((await failure(spawnAgent(toy('echo-input', [], { stdout_path })))).code);
   }
   expect(codes).toEqual(['not_found', 'state_unusable', 'not_a_file']);
   expect(readFileSync(join(folder, 'victim'), 'utf8')).toBe('untouched');
 });
 
-test('a program is looked up as the system does: PATH in order, empty entries and slashes from cwd', () => {
+test('a program is looked up as the system does: PATH in order, empty entries and slashes relative to cwd', () => {
   const bin = join(folder, 'bin');
   const flat = join(folder, 'flat-bin');
   mkdirSync(bin);
@@ -264,7 +264,7 @@ test('a program is looked up as the system does: PATH in order, empty entries an
   ]);
 });
 
-/** An agent with its family of five; the pids in the order they were printed. */
+/** An agent with its five processes; the pids in the printed order. */
 async function startFamily(run_id: string) {
   const env = { PATH: process.env.PATH ?? '', TACHO_RUN_ID: run_id };
   const launch = toy('has-family', [], { env });
@@ -277,7 +277,7 @@ async function startFamily(run_id: string) {
   }
   for (const pid of pids) started.set(pid, startOf(pid));
   expect(pids.length).toBe(5);
-  // Nothing is ended before it is sure that nobody else would be; the daemon's first parent takes a moment to go.
+  // Nothing is signalled before the whole tree is known; the daemon's first parent takes a moment to exit.
   const listed = async () => (await listTree(root)).map((one) => one.pid);
   const expected = [...pids].sort(byNumber);
   await expect.poll(listed, { timeout: 60_000 }).toEqual(expected);
@@ -297,7 +297,7 @@ async function endBystander(child: ChildProcess): Promise<void> {
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   verifies(
     'RE-22',
-    `${signal} ends the whole tree: child, daemon, stopped child and one that ignores it`,
+    `${signal} ends the whole tree: a child, a daemon, a stopped child and one that ignores it`,
     async () => {
       const other = bystander();
       const { agent, root, pids } = await startFamily(`r_${signal}`);
@@ -319,7 +319,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   );
 }
 
-verifies('RE-22', 'what outlives an agent that ended by itself is found and ended', async () => {
+verifies('RE-22', 'processes that outlive their agent are found and killed', async () => {
   const { agent, root, pids } = await startFamily('r_outlived');
   process.kill(root.pid, 'SIGUSR2');
   expect(await agent.exited).toEqual({ exit_code: 0, signal: null });
@@ -332,7 +332,7 @@ verifies('RE-22', 'what outlives an agent that ended by itself is found and ende
 
 verifies(
   'RE-22',
-  'no grace means killed at once, and an ended tree is nothing to end',
+  'without a grace period the tree is killed immediately, and a finished tree is left alone',
   async () => {
     const { root, pids } = await startFamily('r_at_once');
     const result = await endTree(root, { grace_ms: 0, signal: 'SIGTERM' });
@@ -343,7 +343,7 @@ verifies(
   },
 );
 
-verifies('RE-22', 'a process that took over the pid of an ended agent is left alone', async () => {
+verifies('RE-22', 'a process that reuses the pid of a finished agent is left alone', async () => {
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
     stdio: 'ignore',
     detached: true,
@@ -357,7 +357,7 @@ verifies('RE-22', 'a process that took over the pid of an ended agent is left al
   await endBystander(other);
 });
 
-test('we and our ancestors are never part of a tree, even when asked for', async () => {
+test('tacho and its ancestors are never part of a tree, even on request', async () => {
   const pids = (await listTree({ pid: process.pid, run_id: 'r_us' })).map((one) => one.pid);
   expect(pids).not.toContain(process.pid);
   const parents = await listTree({ pid: process.ppid, run_id: 'r_us' });
@@ -365,7 +365,7 @@ test('we and our ancestors are never part of a tree, even when asked for', async
   expect(parents.map((one) => one.pid)).not.toContain(process.ppid);
 });
 
-test('without /proc the tree is found by ps, apart from daemons that left group and parent', async () => {
+test('without /proc the tree is found by ps, except for daemons that left group and parent', async () => {
   const { root, pids } = await startFamily('r_ps');
   const unguarded = { ...root, start: null };
   const listed = (await listTree(unguarded, psTable)).map((one) => one.pid);

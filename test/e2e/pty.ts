@@ -10,14 +10,14 @@ export interface Pty {
   lines(): string[];
   /** Whether the alternate screen is shown. */
   alternate(): boolean;
-  /** Every byte that came. */
+  /** All bytes so far. */
   bytes(): string;
-  /** Waits until the screen is as wanted. */
-  until(what: string, holds: (lines: string[]) => boolean): Promise<void>;
+  /** Waits until the screen satisfies the condition. */
+  until(what: string, condition: (lines: string[]) => boolean): Promise<void>;
   type(keys: string): void;
   resize(cols: number, rows: number): void;
   signal(name: NodeJS.Signals): void;
-  /** The program's exit code, and the terminal's mode after it. */
+  /** The program's exit code, and the terminal mode after it. */
   ended: Promise<{ code: number | null; mode: string }>;
   close(): void;
 }
@@ -65,14 +65,14 @@ export function openPty(command: readonly string[], size = { cols: 80, rows: 24 
     lines,
     alternate: () => terminal.buffer.active.type === 'alternate',
     bytes: () => bytes,
-    until: (what, holds) =>
+    until: (what, condition) =>
       new Promise((resolve, reject) => {
         const stop = setTimeout(() => {
           watchers.delete(look);
           reject(new Error(`never came: ${what}\n${lines().join('\n')}`));
         }, WAIT_MS);
         const look = (): void => {
-          if (!holds(lines())) return;
+          if (!condition(lines())) return;
           clearTimeout(stop);
           watchers.delete(look);
           resolve();
@@ -83,7 +83,7 @@ export function openPty(command: readonly string[], size = { cols: 80, rows: 24 
     type: (keys) => child.stdin?.write(keys),
     resize(cols, rows) {
       terminal.resize(cols, rows);
-      // The kernel sends SIGWINCH to the program in the foreground.
+      // The kernel sends SIGWINCH to the foreground program.
       execFileSync('stty', ['-F', read('tty'), 'cols', String(cols), 'rows', String(rows)]);
     },
     signal: (name) => process.kill(Number(read('pid')), name),

@@ -9,7 +9,7 @@ const place = usePlace();
 
 const SESSION = '"session_id":"7e15eb39-6be6-4422-a6f5-9c0868fe7f65"';
 
-/** A program in the place of Claude Code that does something between its two records. */
+/** A program in place of Claude Code that acts between its two records. */
 function agentThat(does: string): Record<string, string> {
   const bin = join(place.folder, 'bin');
   mkdirSync(bin, { recursive: true });
@@ -45,7 +45,7 @@ const REMOVALS: Record<string, string> = {
   'the segment is cut': 'for f in "$STATE"/journal/0*; do : > "$f"; done',
   'the segment is overwritten in place':
     'for f in "$STATE"/journal/0*.jsonl; do tr a b < "$f" > "$STATE/x"; cat "$STATE/x" > "$f"; done',
-  'the segment is written anew, longer':
+  'the segment is rewritten, longer':
     'for f in "$STATE"/journal/0*.jsonl; do sed "s/^/ /" "$f" > "$STATE/x"; cat "$STATE/x" > "$f"; done',
   'the journal is removed': 'rm -rf "$STATE/journal"',
   'the state folder is removed': 'rm -rf "$STATE"',
@@ -58,7 +58,7 @@ const REMOVALS: Record<string, string> = {
 };
 
 for (const [what, does] of Object.entries(REMOVALS))
-  verifies('ST-2', `a run is no success when ${what} under it`, async () => {
+  verifies('ST-2', `a run does not succeed when ${what} during it`, async () => {
     const result = await run(does);
     expect(result.code, result.stderr).toBe(70);
     expect(finished(result)).toMatchObject({ ok: false, exit_reason: 'capture_error' });
@@ -69,7 +69,7 @@ for (const [what, does] of Object.entries(REMOVALS))
     expect((await listed()).filter(({ success }) => success)).toEqual([]);
   });
 
-verifies(['ST-2', 'ST-7'], 'the end of a run without a record is redacted too', async () => {
+verifies(['ST-2', 'ST-7'], 'the end of an unrecorded run is also redacted', async () => {
   const key = 'Zq81mKpXv0tRs5Wd9Lb2';
   const text = `{"type":"assistant",${SESSION},"message":{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"see ${key}"}]}}`;
   const env = { ...agentThat(`echo '${text}'; rm -rf "$STATE/journal"`), MY_API_KEY: key };
@@ -88,7 +88,7 @@ verifies(['ST-2', 'ST-7'], 'the end of a run without a record is redacted too', 
   for (const text of written) expect(text).not.toContain(key);
 });
 
-verifies('ST-2', 'a segment with another time and the same bytes is no loss', async () => {
+verifies('ST-2', 'a segment with another time and the same bytes is not a loss', async () => {
   const result = await run('touch -d "7 days ago" "$STATE"/journal/0*.jsonl');
   expect(finished(result), result.stderr).toMatchObject({ ok: true, exit_reason: 'ok' });
   expect(result.code).toBe(0);
@@ -96,7 +96,7 @@ verifies('ST-2', 'a segment with another time and the same bytes is no loss', as
 
 verifies(
   'ST-2',
-  'a run with a spool that cannot be tidied is recorded, listed, and says so',
+  'a run with a spool that cannot be removed is recorded and listed, and reports it',
   async () => {
     const result = await run(
       'cd "$STATE/spool/$TACHO_RUN_ID"; rm stdout; mkdir stdout',

@@ -1,4 +1,4 @@
-/** The library's `record`: message objects of an SDK become a run like any other. */
+/** The library's `record`: message objects of an SDK become an ordinary run. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ test('the messages of a session are recorded with every fact, and stored', async
     const kinds: string[] = [];
     for await (const event of run) kinds.push(event.kind);
     const outcome = await run.outcome;
-    // The outcome of a stored run has no inputs and outputs (ST-1).
+    // The outcome of a stored run has no inputs or outputs (ST-1).
     const calls = truth.stdout.calls.map((call: object) => ({ ...call, input: {} }));
     expect(wrongFacts({ ...truth.stdout, calls }, outcome), scenario).toEqual([]);
     expect(kinds.at(0)).toBe('run_started');
@@ -50,7 +50,7 @@ test('the messages of a session are recorded with every fact, and stored', async
   }
 });
 
-test('an SDK that fails in the middle is an agent that failed, and what came before is kept', async () => {
+test('an SDK that fails in the middle is a failed agent, and earlier messages are kept', async () => {
   async function* failing(): AsyncGenerator<object> {
     yield* messagesOf('bash-fail').slice(0, 3);
     throw new Error('connection lost');
@@ -88,7 +88,7 @@ test('an aborted recording stops reading and is cancelled', async () => {
   expect((await run.outcome).exit_reason).toBe('cancelled');
 });
 
-test('objects that are no messages are counted, not fatal', async () => {
+test('objects that are not messages are counted, not fatal', async () => {
   const { completeness } = await record({
     agent: 'claude',
     messages: [null, 1, 'x', {}, ...messagesOf('text')],
@@ -97,7 +97,7 @@ test('objects that are no messages are counted, not fatal', async () => {
   expect(completeness.gaps.some((gap: string) => gap.includes('record'))).toBe(true);
 });
 
-test('tacho doctor reports what works here, and fails where nothing can be recorded', async () => {
+test('tacho doctor reports what works here, and fails when nothing can be recorded', async () => {
   openStateDir(join(folder, 'state'));
   const well = await place.tacho(['doctor', '--json', '--state-dir', join(folder, 'state')]);
   const findings = JSON.parse(well.stdout) as { name: string; ok: boolean | null }[];

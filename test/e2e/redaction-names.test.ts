@@ -1,4 +1,4 @@
-/** Secrets in names that others give (ST-7): files, ids, targets and tests are redacted like texts, wherever they are kept or shown. */
+/** Secrets in foreign names (ST-7): files, ids, targets and tests are redacted like texts, wherever they are stored or shown. */
 import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
@@ -19,7 +19,7 @@ const MARK = /\[REDACTED:env:[0-9a-f]{8}\]/;
 const tacho = (args: string[], input = '', env: Record<string, string> = {}) =>
   place.tacho(args, { env: { MY_API_KEY: SECRET, ...env }, contract: 'none', input });
 
-/** Contract: what was shown names something that was redacted, and nothing that was not. */
+/** Contract: the output mentions something redacted, and no secret. */
 function expectSafe({ stdout, stderr }: Pick<Result, 'stdout' | 'stderr'>, what: unknown): void {
   expect([what, stdout + stderr]).toEqual([what, expect.stringMatching(MARK)]);
   expect([what, stdout + stderr]).toEqual([what, expect.not.stringContaining(SECRET)]);
@@ -40,7 +40,7 @@ function session(): string {
   return path;
 }
 
-verifies('ST-7', 'names of session files are redacted in whatever is made of them', async () => {
+verifies('ST-7', 'names of session files are redacted in everything made from them', async () => {
   const path = session();
   for (const form of ['events', 'run-event', 'live', 'outcome', 'transcript', 'agentv', 'atif']) {
     const args = ['--agent', 'claude', '--from', 'session', '--to', form, path];
@@ -67,13 +67,13 @@ verifies('ST-7', 'names of session files are redacted in the record of a run', a
   const path = session();
   renameSync(path, join(project, `${session_id}.jsonl`));
   renameSync(path.replace('.jsonl', ''), join(project, session_id));
-  // As if it happened in the run.
+  // As if it happened during the run.
   const timestamp = new Date(Date.now() + 60_000).toISOString();
   for (const file of filesBelow(project).filter(({ path: name }) => name.endsWith('.jsonl'))) {
     const text = file.bytes.toString('utf8');
     writeFileSync(file.path, text.replaceAll(/"timestamp":"[^"]+"/g, `"timestamp":"${timestamp}"`));
   }
-  // What the sub-agent did is in its session file only.
+  // The sub-agent's work is only in its session file.
   const own = lines.filter((line) => !JSON.parse(line).parent_tool_use_id);
   const stdout = join(place.folder, 'stdout');
   writeFileSync(stdout, `${own.join('\n')}\n`);
@@ -88,21 +88,25 @@ verifies('ST-7', 'names of session files are redacted in the record of a run', a
   expect(kept.some(({ bytes }) => bytes.includes('"file":"agent-[REDACTED:env:'))).toBe(true);
 });
 
-verifies('ST-7', 'a pattern that matches words of tacho breaks no converted record', async () => {
-  const path = join(root, 'src/agents/claude/testdata/read/stdout.jsonl');
-  for (const form of ['outcome', 'transcript']) {
-    const convert = ['convert', '--agent', 'claude', '--from', 'stdout', '--to', form, path];
-    const fields = (text: string) => {
-      const { schema_version, exit_reason, completeness, ...rest } = JSON.parse(text);
-      return { schema_version, exit_reason, completeness, names: Object.keys(rest) };
-    };
-    const plain = await tacho(convert);
-    const matched = await tacho([...convert, '--redact', 'tacho|ok|complete|status|calls']);
-    expect([form, matched.code, fields(matched.stdout)]).toEqual([form, 0, fields(plain.stdout)]);
-  }
-});
+verifies(
+  'ST-7',
+  "a pattern that matches tacho's own words breaks no converted record",
+  async () => {
+    const path = join(root, 'src/agents/claude/testdata/read/stdout.jsonl');
+    for (const form of ['outcome', 'transcript']) {
+      const convert = ['convert', '--agent', 'claude', '--from', 'stdout', '--to', form, path];
+      const fields = (text: string) => {
+        const { schema_version, exit_reason, completeness, ...rest } = JSON.parse(text);
+        return { schema_version, exit_reason, completeness, names: Object.keys(rest) };
+      };
+      const plain = await tacho(convert);
+      const matched = await tacho([...convert, '--redact', 'tacho|ok|complete|status|calls']);
+      expect([form, matched.code, fields(matched.stdout)]).toEqual([form, 0, fields(plain.stdout)]);
+    }
+  },
+);
 
-verifies('ST-7', 'an error names no secret that is in the name of a file', async () => {
+verifies('ST-7', 'an error message shows no secret from a file name', async () => {
   const path = join(place.folder, `none-${SECRET}.jsonl`);
   for (const args of [
     ['convert', '--agent', 'claude', path],
@@ -116,13 +120,13 @@ verifies('ST-7', 'an error names no secret that is in the name of a file', async
     expect([args, result.code === 0]).toEqual([args, false]);
     expectSafe(result, args);
   }
-  // Settings that cannot be read hide no error.
+  // Unreadable settings hide no error.
   writeFileSync(join(place.work, 'tacho.yaml'), 'redact: 1\n');
   const result = await tacho(['convert', '--agent', 'claude', path]);
   expect(result.stderr).toMatch(/^error: .*tacho\.yaml/);
 });
 
-verifies(['ST-7', 'EV-7'], 'an eval names no secret of a transcript that it grades', async () => {
+verifies(['ST-7', 'EV-7'], 'an eval shows no secret of a transcript that it grades', async () => {
   const tests = ['a', 'b'].map((id) => ({
     id,
     assertions: [{ type: 'contains', value: 'something else' }],
@@ -154,7 +158,7 @@ verifies(['ST-7', 'EV-7'], 'an eval names no secret of a transcript that it grad
   }
 });
 
-verifies('ST-7', 'emit names no secret of a session that it could not send', async () => {
+verifies('ST-7', 'emit shows no secret of a session that it could not send', async () => {
   const to = ['--to', `unix:${join(place.folder, 'nobody')}`, '--wait', '0'];
   const input = '{"type":"session_start","data":{"agent":"mine"}}\n';
   const result = await tacho(['emit', ...to, '--session', `s-${SECRET}`], input);
@@ -162,7 +166,7 @@ verifies('ST-7', 'emit names no secret of a session that it could not send', asy
   expectSafe(result, to);
 });
 
-verifies('ST-7', 'the board and the review name no secret of a message', async () => {
+verifies('ST-7', 'the board and the review show no secret of a message', async () => {
   const paths = livePaths(place.state);
   const journal = openJournal(openStateDir(paths.dir).journal);
   const board = createBoard(paths);

@@ -1,4 +1,4 @@
-/** Redaction is the same in every command (ST-7): what `run` covers, import, convert, emit, connect, eval and drift cover too. */
+/** Redaction is the same in every command (ST-7): import, convert, emit, connect, eval and drift redact what `run` redacts. */
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -37,7 +37,7 @@ const streams = ({ bytes, stderr }: { bytes: Buffer; stderr: string }) => [
   { path: 'stderr', bytes: Buffer.from(stderr) },
 ];
 
-/** A recorded session in which the agent and its tools say these texts. */
+/** A recorded session with these texts from the agent and its tools. */
 function session(...texts: string[]): string {
   const source = join(root, 'src/agents/claude/testdata/bash-ok/stdout.jsonl');
   const said = texts.flatMap((text, at) => {
@@ -58,11 +58,11 @@ function session(...texts: string[]): string {
 
 verifies(
   'ST-7',
-  'secrets over lines, at cuts and of any length are in nothing that a run leaves',
+  "secrets across lines, at cuts and of any length are in none of a run's output or files",
   async () => {
     const long = randomBytes(4_000).toString('base64url');
     const lines = ['first-line-Kx82mPq0', 'second-line-Tz93nRw1', 'third-line-Lv04bYe2'];
-    // As a `.env` file has them.
+    // As in a `.env` file.
     const escaped = ['escaped-line-Hb37cWf4', 'another-line-Gd58eUj6'];
     const script = join(place.folder, 'script.yaml');
     const noise = [
@@ -94,7 +94,7 @@ verifies(
   },
 );
 
-verifies('ST-7', 'names and ids of calls are redacted in an outcome too', async () => {
+verifies('ST-7', 'names and ids of calls are also redacted in an outcome', async () => {
   config();
   const path = session();
   const tool = `mcp__x__${PATTERN}`;
@@ -116,21 +116,25 @@ verifies('ST-7', 'names and ids of calls are redacted in an outcome too', async 
   expect(leaks(streams(result), [VALUE, PATTERN])).toEqual([]);
 });
 
-verifies('ST-7', 'an outcome is redacted before a path is cut at the work folder', async () => {
-  const path = join(root, 'src/agents/claude/testdata/write-edit/stdout.jsonl');
-  const convert = ['convert', '--agent', 'claude', '--to', 'outcome', path];
-  const paths = async (env = {}) =>
-    JSON.parse((await tacho(convert, { env })).stdout).artifacts.map(
-      (one: { path: string }) => one.path,
-    );
-  expect(await paths()).toEqual(['greet.txt']);
-  // The secret begins in the name of the work folder and ends in that of a file.
-  expect(await paths({ MY_API_KEY: 'user/project/greet.txt' })).toEqual([
-    expect.stringMatching(/^\/home\/\[REDACTED:env:[0-9a-f]{8}\]$/),
-  ]);
-});
+verifies(
+  'ST-7',
+  'an outcome is redacted before a path is made relative to the work folder',
+  async () => {
+    const path = join(root, 'src/agents/claude/testdata/write-edit/stdout.jsonl');
+    const convert = ['convert', '--agent', 'claude', '--to', 'outcome', path];
+    const paths = async (env = {}) =>
+      JSON.parse((await tacho(convert, { env })).stdout).artifacts.map(
+        (one: { path: string }) => one.path,
+      );
+    expect(await paths()).toEqual(['greet.txt']);
+    // The secret begins in the name of the work folder and ends in the name of a file.
+    expect(await paths({ MY_API_KEY: 'user/project/greet.txt' })).toEqual([
+      expect.stringMatching(/^\/home\/\[REDACTED:env:[0-9a-f]{8}\]$/),
+    ]);
+  },
+);
 
-verifies('ST-7', 'a pattern that matches nothing changes no byte of a conversion', async () => {
+verifies('ST-7', 'a pattern without a match changes no byte of a conversion', async () => {
   const path = session('日本語 naïve 🚀');
   for (const to of ['outcome', 'transcript', 'agentv', 'atif', 'events', 'run-event', 'live']) {
     const convert = ['convert', '--agent', 'claude', '--from', 'stdout', '--to', to, path];
@@ -153,7 +157,7 @@ verifies('ST-7', 'a line over the limit is redacted before it is cut', async () 
   expect(leaks(streams(result), [VALUE.slice(0, 6)])).toEqual([]);
 });
 
-verifies('ST-7', 'import and convert redact what a run redacts, in every form', async () => {
+verifies('ST-7', 'import and convert redact what a run redacts, in every format', async () => {
   config();
   const secrets = [VALUE, SHAPE, PATTERN, KEY_LINES[0] as string];
   const path = session(`key ${VALUE}`, `shape ${SHAPE}.`, `number ${PATTERN},`, KEY.join('\n'));
@@ -169,7 +173,7 @@ verifies('ST-7', 'import and convert redact what a run redacts, in every form', 
   );
   expect(text).toContain(PATTERN);
   const file = join(place.folder, 'kept.jsonl');
-  // And a line that is no record, with a secret where its excerpt is cut.
+  // And a line that is not a record, with a secret where its excerpt is cut.
   writeFileSync(file, `${text.trimEnd()}\n${'x'.repeat(4096 - 8)}${VALUE}\n`);
   const flag = ['--redact', 'GLOBEX-[0-9]+'];
   const imported = await tacho(['import', 'claude', file, ...flag], { env: ENV });
@@ -182,7 +186,7 @@ verifies('ST-7', 'import and convert redact what a run redacts, in every form', 
 
 verifies(
   'ST-7',
-  '--redact counts for import, convert and emit too; a bad pattern is refused',
+  '--redact also applies to import, convert and emit; a bad pattern is refused',
   async () => {
     const path = session('number XYZ-77');
     const args = ['convert', '--agent', 'claude', '--to', 'transcript', path];
@@ -202,7 +206,7 @@ const request = (call_id: string, args: object) => ({
 
 verifies(
   ['ST-7', 'LP-2'],
-  'what emit sends is redacted before the outbox, and otherwise arrives as it was given',
+  'emit redacts messages before the outbox, and otherwise sends them unchanged',
   async () => {
     config();
     const state = join(place.folder, 'served');
@@ -247,7 +251,7 @@ verifies(
 
 verifies(
   ['ST-7', 'LP-2'],
-  'emit redacts messages that are numbered already, and a text without an end arrives whole',
+  'emit redacts numbered messages, and an unfinished text arrives complete',
   async () => {
     const state = join(place.folder, 'served');
     const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
@@ -297,7 +301,7 @@ verifies(
 
 verifies(
   ['ST-7', 'LP-2'],
-  'emit redacts every field of a message, and what it says of bad lines',
+  'emit redacts every field of a message, and its reports of bad lines',
   async () => {
     const state = join(place.folder, 'served');
     const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
@@ -354,7 +358,7 @@ verifies(
 
 verifies(
   ['ST-7', 'LP-2'],
-  'a bad line changes nothing of a text that is held back, and no end drops it',
+  'a bad line does not change a text that is held back, and no end drops it',
   async () => {
     const state = join(place.folder, 'served');
     const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
@@ -396,7 +400,7 @@ verifies(
       'content_block_stop',
       'session_end',
     ]);
-    // The numbered end left no room for what was held back: the session is ended behind it.
+    // The numbered end left no room for the text held back: the session is ended after it.
     expect(bodies('t').map(({ type, data }) => [type, data.delta?.text])).toEqual([
       ['session_start', undefined],
       ['content_block_delta', ''],
@@ -407,55 +411,59 @@ verifies(
   },
 );
 
-verifies(['ST-7', 'LP-2'], 'connect redacts like emit, unless it is told not to', async () => {
-  const state = join(place.folder, 'served');
-  const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
-  process.env.TACHO_TEST_API_KEY = VALUE;
-  try {
-    for (const redact of [['ACME-[0-9]{6}'], false] as const) {
-      const live = connect({ url, stateDir: place.state, redact });
-      const one = live.session({ agent: 'mine', sessionId: redact === false ? 'raw' : 'safe' });
-      const call_id = one.request({ name: 'Bash', args: { c: `${VALUE} ${SHAPE} ${PATTERN}` } });
-      one.respond(call_id, { result: Buffer.from([0xff, 0xfe, 1]) });
-      one.end();
-      // A text that has no end before the connection is closed.
-      const id = redact === false ? 'raw-open' : 'safe-open';
-      const two = live.session({ agent: 'mine', sessionId: id });
-      const block = { message_id: 'm', index: 0 };
-      for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? []) {
-        // A bad message changes nothing of it.
-        const bad = { ...block, delta: { text: 'BAD' }, time_source: 'none' };
-        expect(() => two.send('content_block_delta', bad as never)).toThrow(/time_source/);
-        two.send('content_block_delta', { ...block, delta: { type: 'text_delta', text } });
+verifies(
+  ['ST-7', 'LP-2'],
+  'connect redacts like emit, unless redaction is turned off',
+  async () => {
+    const state = join(place.folder, 'served');
+    const { url, end } = await startServe(state, '--socket', join(place.folder, 'c'));
+    process.env.TACHO_TEST_API_KEY = VALUE;
+    try {
+      for (const redact of [['ACME-[0-9]{6}'], false] as const) {
+        const live = connect({ url, stateDir: place.state, redact });
+        const one = live.session({ agent: 'mine', sessionId: redact === false ? 'raw' : 'safe' });
+        const call_id = one.request({ name: 'Bash', args: { c: `${VALUE} ${SHAPE} ${PATTERN}` } });
+        one.respond(call_id, { result: Buffer.from([0xff, 0xfe, 1]) });
+        one.end();
+        // A text without an end before the connection is closed.
+        const id = redact === false ? 'raw-open' : 'safe-open';
+        const two = live.session({ agent: 'mine', sessionId: id });
+        const block = { message_id: 'm', index: 0 };
+        for (const text of `It is ${VALUE}`.match(/.{1,5}/gs) ?? []) {
+          // A bad message does not change it.
+          const bad = { ...block, delta: { text: 'BAD' }, time_source: 'none' };
+          expect(() => two.send('content_block_delta', bad as never)).toThrow(/time_source/);
+          two.send('content_block_delta', { ...block, delta: { type: 'text_delta', text } });
+        }
+        expect(await live.flush(30_000)).toBe(true);
+        // The part of the open text held back is then in the outbox.
+        expect((await live.close()).map(({ messages }) => messages)).toEqual(redact ? [1] : []);
       }
-      expect(await live.flush(30_000)).toBe(true);
-      // What is held back of the open text is in the outbox then.
-      expect((await live.close()).map(({ messages }) => messages)).toEqual(redact ? [1] : []);
+    } finally {
+      delete process.env.TACHO_TEST_API_KEY;
     }
-  } finally {
-    delete process.env.TACHO_TEST_API_KEY;
-  }
-  const rest = await tacho(['emit', '--to', url], { input: '', env: { TACHO_TRUST: '1' } });
-  expect([rest.code, rest.stderr]).toEqual([
-    0,
-    `note: sending 1 message left in the outbox to ${url}\n`,
-  ]);
-  const stored = await storedIn(state);
-  const safe = (stored.get('safe') ?? []).join('\n');
-  for (const secret of [VALUE, SHAPE, PATTERN]) expect(safe).not.toContain(secret);
-  const textOf = (id: string) =>
-    (stored.get(id) ?? [])
-      .map((line) => JSON.parse(line))
-      .map(({ data }) => data.delta?.text ?? '')
-      .join('');
-  expect(textOf('raw-open')).toBe(`It is ${VALUE}`);
-  expect(textOf('safe-open')).toMatch(/^It is \[REDACTED:env:[0-9a-f]{8}\]$/);
-  expect(safe).toContain('"encoding":"base64","data":"//4B"');
-  expect((stored.get('raw') ?? []).join('\n')).toContain(`${VALUE} ${SHAPE} ${PATTERN}`);
-  await end('SIGTERM');
-});
+    const rest = await tacho(['emit', '--to', url], { input: '', env: { TACHO_TRUST: '1' } });
+    expect([rest.code, rest.stderr]).toEqual([
+      0,
+      `note: sending 1 message left in the outbox to ${url}\n`,
+    ]);
+    const stored = await storedIn(state);
+    const safe = (stored.get('safe') ?? []).join('\n');
+    for (const secret of [VALUE, SHAPE, PATTERN]) expect(safe).not.toContain(secret);
+    const textOf = (id: string) =>
+      (stored.get(id) ?? [])
+        .map((line) => JSON.parse(line))
+        .map(({ data }) => data.delta?.text ?? '')
+        .join('');
+    expect(textOf('raw-open')).toBe(`It is ${VALUE}`);
+    expect(textOf('safe-open')).toMatch(/^It is \[REDACTED:env:[0-9a-f]{8}\]$/);
+    expect(safe).toContain('"encoding":"base64","data":"//4B"');
+    expect((stored.get('raw') ?? []).join('\n')).toContain(`${VALUE} ${SHAPE} ${PATTERN}`);
+    await end('SIGTERM');
+  },
+);
 
-verifies('ST-7', 'a raw log has no key that was printed line by line', async () => {
+verifies('ST-7', 'a raw log contains no key that was printed line by line', async () => {
   const script = join(place.folder, 'script.yaml');
   const steps = [...KEY.map((line) => ({ garbage: line })), { say: `end ${VALUE}` }];
   writeFileSync(script, JSON.stringify({ steps }));
@@ -468,7 +476,7 @@ verifies('ST-7', 'a raw log has no key that was printed line by line', async () 
   expect(leaks(files, [...KEY_LINES, VALUE])).toEqual([]);
 });
 
-verifies(['ST-7', 'AG-19'], 'drift names no secret, in either form of its report', async () => {
+verifies(['ST-7', 'AG-19'], 'drift shows no secret, in either report format', async () => {
   config();
   const secrets = [VALUE, SHAPE, PATTERN];
   const path = join(place.folder, 'drifted.jsonl');
@@ -478,7 +486,7 @@ verifies(['ST-7', 'AG-19'], 'drift names no secret, in either form of its report
     expect([result.code, result.stdout.match(new RegExp(MARK, 'g'))?.length]).toEqual([0, 3]);
     expect(leaks(streams(result), secrets)).toEqual([]);
   }
-  // Redacted before they are cut: types and names of fields, in a report without patterns too.
+  // Redacted before they are cut: types and field names, even in a report without patterns.
   const [type, name] = [288, 290].map((count) => `${'x'.repeat(count)} ${VALUE} rest`);
   const field = { type: 'user', message: { role: 'user', content: 'x', [name as string]: 1 } };
   writeFileSync(path, `${JSON.stringify({ type })}\n${JSON.stringify(field)}\n`);
@@ -492,7 +500,7 @@ verifies(['ST-7', 'AG-19'], 'drift names no secret, in either form of its report
   }
 });
 
-/** An endpoint for graders; it keeps what it was sent, and answers with secrets of its own. */
+/** An endpoint for graders; it keeps its requests, and answers with other secrets. */
 async function judge(): Promise<{ url: string; asked: { path: string; bytes: Buffer }[] }> {
   const asked: { path: string; bytes: Buffer }[] = [];
   const server = createServer(async (request, response) => {
@@ -513,14 +521,14 @@ async function judge(): Promise<{ url: string; asked: { path: string; bytes: Buf
 
 verifies(
   ['ST-7', 'EV-7'],
-  'an eval gives its graders no secret, and none of what they answer is in its results',
+  "an eval sends its graders no secret, and its results contain none of their answers' secrets",
   async () => {
     config();
     const { url, asked } = await judge();
     const secrets = [VALUE, SHAPE, PATTERN];
     const said = secrets.join(' ');
     const got = join(place.folder, 'got');
-    // Keeps what it is given, then answers with secrets of its own.
+    // Keeps its input, then answers with other secrets.
     const program = `
       require('node:fs').writeFileSync(${JSON.stringify(got)}, require('node:fs').readFileSync(0));
       const text = ['${VALUE.slice(0, 9)}', '${VALUE.slice(9)}'].join('') + ' ${SHAPE} ${PATTERN}';
@@ -534,7 +542,7 @@ verifies(
     const model = { type: 'llm-grader', criteria: 'is nice', model: 'm', max_retries: 0 };
     const text = { type: 'contains', value: 'something else' };
     const calls = { type: 'tool-trajectory', mode: 'subset', expected: [{ tool: 'Read' }] };
-    // What the eval file says itself.
+    // The eval file's own text.
     const skill = { type: 'skill-trigger', skill: PATTERN };
     const assertions = [
       calls,
@@ -564,7 +572,7 @@ verifies(
       expect([form, result.code]).toEqual([form, 1]);
       const left = ['j.xml', 'r.jsonl'].map((name) => join(place.work, name));
       const kept = [got, ...left].map((path) => ({ path, bytes: readFileSync(path) }));
-      // The note of what was agreed to names the command, which is the eval file's.
+      // The note of the consent names the command, which is the eval file's.
       const seen = streams({ ...result, stderr: '' });
       expect(leaks([...seen, ...kept, ...asked], secrets)).toEqual([]);
       for (const { bytes } of [...kept, ...asked]) expect(bytes.toString()).toMatch(MARK);
@@ -575,7 +583,7 @@ verifies(
 
 verifies(['ST-7', 'EV-7'], 'an eval redacts a run before it cuts parts of it', async () => {
   const { url, asked } = await judge();
-  // In front of a secret that is cut in the middle: by the evidence of a text, of a call, and by a prompt.
+  // In front of a secret that is cut in the middle: in the evidence of a text, of a call, and in a prompt.
   const before = (chars: number) => `${'x'.repeat(chars - 10)} ${VALUE}`;
   const inputs = [
     before(75),
@@ -595,7 +603,7 @@ verifies(['ST-7', 'EV-7'], 'an eval redacts a run before it cuts parts of it', a
     { type: 'llm-grader', criteria: 'is nice', model: 'm', max_retries: 0 },
     ...['stdout', 'stderr'].map((stream) => ({
       type: 'code-grader',
-      // The answer is no JSON: the beginning of it is shown.
+      // The answer is not JSON: its beginning is shown.
       command: [process.execPath, '-e', `process.${stream}.write(process.argv[1])`, before(200)],
     })),
   ];
@@ -605,38 +613,34 @@ verifies(['ST-7', 'EV-7'], 'an eval redacts a run before it cuts parts of it', a
   const args = ['eval', 'e.yaml', '--transcript', 'a.jsonl', '--output', 'json'];
   const result = await tacho(args, { env, contract: 'none' });
   expect([result.code, asked.length]).toEqual([1, 1]);
-  // The note of what was agreed to names the command, which is the eval file's.
+  // The note of the consent names the command, which is the eval file's.
   const seen = streams({ ...result, stderr: '' });
   expect(leaks([...seen, ...asked], [VALUE.slice(0, 4)])).toEqual([]);
 });
 
-verifies(
-  'ST-7',
-  'validate and eval show no secret of the lines that they complain of',
-  async () => {
-    config();
-    const path = join(place.folder, 'lines.jsonl');
-    const wrong = (text: string) => JSON.stringify({ type: text, schema_version: text, id: text });
-    const cut = `${'x'.repeat(88)}${VALUE}`;
-    const lines = [VALUE, SHAPE, PATTERN].flatMap((text) => [`{"a":${text}}`, text, wrong(text)]);
-    lines.push(wrong(cut));
-    writeFileSync(path, `${lines.join('\n')}\n`);
-    const evals = join(place.folder, 'e.yaml');
-    const tests = [{ id: 'a', assertions: [{ type: 'contains', value: 'x' }] }];
-    writeFileSync(evals, JSON.stringify({ tests }));
-    const commands = [
-      ...['live', 'run-event', 'transcript'].flatMap((format) => [
-        ['validate', '--format', format, path],
-        ['validate', '--format', format, '--json', path],
-      ]),
-      ['eval', evals, '--transcript', path],
-    ];
-    for (const command of commands) {
-      const result = await tacho(command, { env: ENV });
-      expect(result.stdout + result.stderr).toMatch(/JSON/);
-      // Ten characters are what a message of the engine quotes.
-      const parts = [VALUE, SHAPE, PATTERN].map((text) => text.slice(0, 8));
-      expect([command, leaks(streams(result), parts)]).toEqual([command, []]);
-    }
-  },
-);
+verifies('ST-7', 'validate and eval show no secret of the lines that they report', async () => {
+  config();
+  const path = join(place.folder, 'lines.jsonl');
+  const wrong = (text: string) => JSON.stringify({ type: text, schema_version: text, id: text });
+  const cut = `${'x'.repeat(88)}${VALUE}`;
+  const lines = [VALUE, SHAPE, PATTERN].flatMap((text) => [`{"a":${text}}`, text, wrong(text)]);
+  lines.push(wrong(cut));
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  const evals = join(place.folder, 'e.yaml');
+  const tests = [{ id: 'a', assertions: [{ type: 'contains', value: 'x' }] }];
+  writeFileSync(evals, JSON.stringify({ tests }));
+  const commands = [
+    ...['live', 'run-event', 'transcript'].flatMap((format) => [
+      ['validate', '--format', format, path],
+      ['validate', '--format', format, '--json', path],
+    ]),
+    ['eval', evals, '--transcript', path],
+  ];
+  for (const command of commands) {
+    const result = await tacho(command, { env: ENV });
+    expect(result.stdout + result.stderr).toMatch(/JSON/);
+    // The engine's message quotes ten characters.
+    const parts = [VALUE, SHAPE, PATTERN].map((text) => text.slice(0, 8));
+    expect([command, leaks(streams(result), parts)]).toEqual([command, []]);
+  }
+});

@@ -1,4 +1,4 @@
-/** Runs leave the store and stay away; what is kept stays whole, also when gc is killed. */
+/** Deleted runs stay deleted; the other runs stay complete, even when gc is killed. */
 import {
   existsSync,
   mkdirSync,
@@ -39,26 +39,22 @@ const traces = (run_id: string) =>
     )
     .map(({ path }) => path.replace(/.*state\//, ''));
 
-verifies(
-  ['ST-5', 'LP-8'],
-  'rm removes the messages of a run that wait for a collector',
-  async () => {
-    const live = ['--live', `unix:${join(place.folder, 'nobody')}`];
-    const [kept, gone] = [await record('fixed', ...live), await record('fixed', ...live)];
-    const { outbox } = livePaths(place.state);
-    const path = outboxPath(outbox, gone);
-    writeFileSync(`${path}.refused`, gone);
-    const release = takeLock(`${path}.lock`);
-    const refused = await tacho(['runs', 'rm', gone]);
-    expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('try again')]);
-    release?.();
-    expect((await tacho(['runs', 'rm', gone])).code).toBe(0);
-    expect(traces(gone)).toEqual([]);
-    expect(readdirSync(outbox)).toEqual([basename(outboxPath(outbox, kept))]);
-  },
-);
+verifies(['ST-5', 'LP-8'], "rm removes a run's messages that wait for a collector", async () => {
+  const live = ['--live', `unix:${join(place.folder, 'nobody')}`];
+  const [kept, gone] = [await record('fixed', ...live), await record('fixed', ...live)];
+  const { outbox } = livePaths(place.state);
+  const path = outboxPath(outbox, gone);
+  writeFileSync(`${path}.refused`, gone);
+  const release = takeLock(`${path}.lock`);
+  const refused = await tacho(['runs', 'rm', gone]);
+  expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('try again')]);
+  release?.();
+  expect((await tacho(['runs', 'rm', gone])).code).toBe(0);
+  expect(traces(gone)).toEqual([]);
+  expect(readdirSync(outbox)).toEqual([basename(outboxPath(outbox, kept))]);
+});
 
-verifies('ST-5', 'what a policy lets go is archived, deleted, and stays deleted', async () => {
+verifies('ST-5', 'runs selected by a policy are archived, deleted, and stay deleted', async () => {
   const old = await record('fixed');
   const failed = await record('agent-error');
   const young = await record('fixed');
@@ -97,7 +93,7 @@ verifies('ST-5', 'what a policy lets go is archived, deleted, and stays deleted'
   expect(await listed()).toEqual([young, failed, old]);
 });
 
-verifies('ST-5', 'a segment that kept runs share is written again without the others', async () => {
+verifies('ST-5', 'a segment shared with kept runs is rewritten without the others', async () => {
   const sources = await Promise.all([1, 2, 3, 4].map(() => record('fixed')));
   const ids = await importTogether(sources);
   const before = journal().length;
@@ -115,7 +111,7 @@ verifies('ST-5', 'a segment that kept runs share is written again without the ot
   expect((await tacho(['runs', 'verify', kept])).code).toBe(0);
 });
 
-/** One process records all of these, so that they share a segment; the originals go. */
+/** One process records all of these, so that they share a segment; the originals are removed. */
 async function importTogether(run_ids: readonly string[]): Promise<string[]> {
   const archive = JSON.parse(
     (await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout || '{}',
@@ -127,7 +123,7 @@ async function importTogether(run_ids: readonly string[]): Promise<string[]> {
 
 verifies(
   'ST-5',
-  'killed at any moment, gc loses no kept run and leaves nothing half deleted',
+  'a gc killed at any moment loses no kept run and leaves none half deleted',
   async () => {
     const kept = await record('fixed');
     const names = () =>
@@ -149,7 +145,7 @@ verifies(
   },
 );
 
-verifies('ST-5', 'rows of runs that a killed gc deleted are overwritten', async () => {
+verifies('ST-5', 'database rows of runs deleted by a killed gc are overwritten', async () => {
   const kept = await record('fixed');
   const going = await record('agent-error');
   const gc = ['runs', 'gc', '--status', 'failed', '--max-runs', '0'];
@@ -161,22 +157,26 @@ verifies('ST-5', 'rows of runs that a killed gc deleted are overwritten', async 
   expect(traces(going)).toEqual([]);
 });
 
-verifies('ST-5', 'what a killed command wrote down as deleted goes with the next one', async () => {
-  const [kept, other] = [await record('fixed'), await record('fixed')];
-  for (const command of [
-    ['gc', '--max-runs', '100'],
-    ['rm', other],
-  ]) {
-    const going = await record('fixed');
-    bury(openStateDir(place.state), [going]);
-    expect((await tacho(['runs', ...command])).code).toBe(0);
-    expect(await listed()).not.toContain(going);
-    expect(traces(going)).toEqual([]);
-  }
-  expect(await listed()).toEqual([kept]);
-});
+verifies(
+  'ST-5',
+  'runs that a killed command marked as deleted are removed by the next one',
+  async () => {
+    const [kept, other] = [await record('fixed'), await record('fixed')];
+    for (const command of [
+      ['gc', '--max-runs', '100'],
+      ['rm', other],
+    ]) {
+      const going = await record('fixed');
+      bury(openStateDir(place.state), [going]);
+      expect((await tacho(['runs', ...command])).code).toBe(0);
+      expect(await listed()).not.toContain(going);
+      expect(traces(going)).toEqual([]);
+    }
+    expect(await listed()).toEqual([kept]);
+  },
+);
 
-verifies('ST-5', 'gc and rm remove the files that killed commands left', async () => {
+verifies('ST-5', 'gc and rm remove the files left by killed commands', async () => {
   const run_id = await record('fixed');
   const dead = 2 ** 22 + 1;
   const left = [
@@ -200,7 +200,7 @@ verifies('ST-5', 'gc and rm remove the files that killed commands left', async (
   }
 });
 
-test('without a policy gc says what to give it, and wrong ones are told with their line', async () => {
+test('without a policy gc says what to give, and invalid policies are reported with their line', async () => {
   const none = await tacho(['runs', 'gc']);
   expect([none.code, none.stderr]).toEqual([
     2,
@@ -219,7 +219,7 @@ test('without a policy gc says what to give it, and wrong ones are told with the
       ':2:5: retention[0].max_age must be a time like 12h, 30d or 8w',
     ],
     ['retention:\n  - name: x\n', ':2:5: retention[0] needs one of max_age, max_runs, max_size'],
-    ['retention:\n  - max_runs: 1\n    keep: true\n', ':3:5: retention[0].keep is no known field'],
+    ['retention:\n  - max_runs: 1\n    keep: true\n', ':3:5: retention[0].keep: unknown field'],
   ] as const;
   for (const [yaml, say] of mistakes) {
     writeFileSync(join(place.work, 'tacho.yaml'), yaml);
@@ -228,7 +228,7 @@ test('without a policy gc says what to give it, and wrong ones are told with the
   }
 });
 
-test('stats sum up runs, cost and size by agent and day, and count the runs with a known cost', async () => {
+test('stats total runs, cost and size by agent and day, and count the runs with a known cost', async () => {
   await record('default');
   await record('agent-error');
   const { stdout } = await tacho(['runs', 'stats', '--json']);

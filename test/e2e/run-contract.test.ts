@@ -1,4 +1,4 @@
-/** `tacho run --output json` as a program sees it: the contract `openagent.run_event.v1`, on every path. */
+/** `tacho run --output json` as a program reads it: the contract `openagent.run_event.v1`, on every path. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -104,7 +104,7 @@ test('run_json_mode_rejects_tui_with_clear_error', async () => {
   expect(readdirSync(place.folder)).toEqual(['work']);
 });
 
-verifies('RE-24', 'the ten tests that the contract names exist under these names', () => {
+verifies('RE-24', 'the ten tests named in the contract exist under their names', () => {
   const names = [
     'run_json_mode_emits_parseable_event_stream',
     'run_json_mode_includes_final_record',
@@ -128,7 +128,7 @@ verifies('RE-24', 'the ten tests that the contract names exist under these names
   expect(missing).toEqual([]);
 });
 
-verifies('RE-1', '--output takes human or json, and nothing else', async () => {
+verifies('RE-1', '--output accepts human or json, and nothing else', async () => {
   const wrong = await tacho(['run', '--agent', 'demo', '--output', 'xml', 'please']);
   expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' });
   expect(wrong.stderr).toContain("'xml' is invalid. Allowed choices are human, json");
@@ -139,7 +139,7 @@ verifies('RE-1', '--output takes human or json, and nothing else', async () => {
 
 verifies(
   'RE-2',
-  '--tui with --output json is refused in these words, wherever the flags stand',
+  '--tui with --output json is refused with this message, in any order of flags',
   async () => {
     for (const args of [
       ['run', '--tui', '--output', 'json', '--agent', 'demo', 'x'],
@@ -152,17 +152,13 @@ verifies(
   },
 );
 
-verifies(
-  'RE-3',
-  "what the agent says on stderr, and tacho's own notes, never reach stdout",
-  async () => {
-    const { stdout, records } = await tacho(demo('stderr'));
-    expect(records.length).toBe(stdout.trimEnd().split('\n').length);
-    const words = await tacho(demo('words', '--stream'));
-    expect(words.stdout).not.toMatch(CONTROL);
-    expect(words.stdout).not.toMatch(/[\u2028\u2029\p{Surrogate}]/u);
-  },
-);
+verifies('RE-3', "the agent's stderr and tacho's own notes never reach stdout", async () => {
+  const { stdout, records } = await tacho(demo('stderr'));
+  expect(records.length).toBe(stdout.trimEnd().split('\n').length);
+  const words = await tacho(demo('words', '--stream'));
+  expect(words.stdout).not.toMatch(CONTROL);
+  expect(words.stdout).not.toMatch(/[\u2028\u2029\p{Surrogate}]/u);
+});
 
 verifies('RE-5', 'ts is RFC 3339 in UTC with milliseconds and never goes back', async () => {
   const { records } = await tacho(demo('parallel'));
@@ -171,16 +167,20 @@ verifies('RE-5', 'ts is RFC 3339 in UTC with milliseconds and never goes back', 
   expect(times).toEqual([...times].sort());
 });
 
-verifies('RE-6', 'run_id is one per run, sorts by time and finds the stored run', async () => {
-  const first = (await tacho(demo('fixed'))).records;
-  const second = (await tacho(demo('fixed'))).records;
-  const ids = [first, second].map((records) => [...new Set(records.map((r) => r.run_id))]);
-  expect(ids.map((of) => of.length)).toEqual([1, 1]);
-  const [[a], [b]] = ids as [[string], [string]];
-  expect(a < b).toBe(true);
-  const shown = await tacho(['runs', 'show', b, '--json']);
-  expect(JSON.parse(shown.stdout).run_id).toBe(b);
-});
+verifies(
+  'RE-6',
+  'run_id is the same for a whole run, sorts by time and finds the stored run',
+  async () => {
+    const first = (await tacho(demo('fixed'))).records;
+    const second = (await tacho(demo('fixed'))).records;
+    const ids = [first, second].map((records) => [...new Set(records.map((r) => r.run_id))]);
+    expect(ids.map((of) => of.length)).toEqual([1, 1]);
+    const [[a], [b]] = ids as [[string], [string]];
+    expect(a < b).toBe(true);
+    const shown = await tacho(['runs', 'show', b, '--json']);
+    expect(JSON.parse(shown.stdout).run_id).toBe(b);
+  },
+);
 
 verifies(
   'RE-7',
@@ -217,7 +217,7 @@ verifies(
   },
 );
 
-/** Script, then what the run must end with: exit_reason, exit code, the agent's own code and signal. */
+/** Script, then the expected end: exit_reason, exit code, the agent's own code and signal. */
 const ENDS: [string, string, number, number | null, string | null][] = [
   ['fixed', 'ok', 0, 0, null],
   ['exit-code', 'ok', 0, 3, null],
@@ -237,7 +237,7 @@ const ENDS: [string, string, number, number | null, string | null][] = [
 
 verifies(
   ['RE-12', 'RE-21'],
-  'every end of an agent has its exit reason and its exit code',
+  'every end of an agent has its exit reason and exit code',
   async () => {
     const found: unknown[] = [];
     for (const [script] of ENDS) {
@@ -252,7 +252,7 @@ verifies(
 
 verifies(
   ['RE-12', 'RE-21', 'RE-22'],
-  'a time limit ends the run: timeout, 124, nothing left',
+  'a time limit stops the run: timeout, 124, no process left',
   async () => {
     const result = await tacho(demo('hang', '--timeout', '1'));
     expect(result.code).toBe(124);
@@ -272,7 +272,7 @@ for (const [signal, code] of [
 ] as const) {
   verifies(
     ['RE-12', 'RE-21', 'RE-22'],
-    `${signal} cancels the run: ${code}, nothing left`,
+    `${signal} cancels the run: ${code}, no process left`,
     async () => {
       let sent = false;
       const result = await tacho(demo('hang'), {
@@ -293,27 +293,23 @@ for (const [signal, code] of [
   );
 }
 
-verifies(
-  'RE-22',
-  'a signal that comes while the run is being started ends it the same way',
-  async () => {
-    for (const ms of [60, 90, 120, 160, 200]) {
-      const run = place.start(demo('hang'), { contract: 'none' });
-      await new Promise((done) => setTimeout(done, ms));
-      process.kill(run.pid, 'SIGTERM');
-      const result = await run.done;
-      // Before the first of our code runs the system's own handling is all there is.
-      if (result.signal === null) {
-        expect([result.code, finished(result)?.exit_reason]).toEqual([143, 'cancelled']);
-      } else expect(result.stdout).toBe('');
-      expect(place.left()).toEqual([]);
-    }
-  },
-);
+verifies('RE-22', 'a signal during the start of a run stops it in the same way', async () => {
+  for (const ms of [60, 90, 120, 160, 200]) {
+    const run = place.start(demo('hang'), { contract: 'none' });
+    await new Promise((done) => setTimeout(done, ms));
+    process.kill(run.pid, 'SIGTERM');
+    const result = await run.done;
+    // Before our first code runs, only the system's default handling applies.
+    if (result.signal === null) {
+      expect([result.code, finished(result)?.exit_reason]).toEqual([143, 'cancelled']);
+    } else expect(result.stdout).toBe('');
+    expect(place.left()).toEqual([]);
+  }
+});
 
 verifies(
   'RE-22',
-  'an agent that ignores TERM is killed after its grace, with its daemons',
+  'an agent that ignores TERM is killed after its grace period, with its daemons',
   async () => {
     let sent = false;
     const result = await tacho(demo('hang-stubborn'), {
@@ -331,7 +327,7 @@ verifies(
 
 verifies(
   ['RE-12', 'RE-13'],
-  'an agent that is not installed: one record without a run, 127',
+  'an agent that is not installed gives one record without a run, and exit code 127',
   async () => {
     const args = ['run', '--agent', 'claude', '--output', 'json', 'please'];
     const env = { PATH: join(root, 'test/fixtures') };
@@ -359,7 +355,7 @@ verifies(
 
 verifies(
   'RE-13',
-  'a run that cannot begin prints one record: folder missing, state folder unusable',
+  'a run that cannot start prints one record: missing folder, unusable state folder',
   async () => {
     const cwd = await tacho(demo('fixed', '--cwd', '/nowhere/at/all'));
     expect([cwd.code, cwd.records.length, finished(cwd).error]).toEqual([
@@ -376,28 +372,32 @@ verifies(
   },
 );
 
-verifies('RE-14', 'wrong arguments are told on stderr with exit 2, never as records', async () => {
-  const wrong = [
-    ['run', '--output', 'json', '--agent', 'nobody', 'x'],
-    ['run', '--output', 'json', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '--timeout', 'soon', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '--timeout', '0', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '--timeout', '9999999', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '--no-such-flag', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '--env', 'NOVALUE', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '--target', 'none', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '--redact', '(', 'x'],
-    ['run', '--output', 'json', '--agent', 'demo', '-'],
-  ];
-  for (const args of wrong) {
-    const { code, stdout, stderr } = await tacho(args);
-    expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' });
-    expect(stderr).toMatch(/^error: /);
-    expect(stderr).not.toMatch(/\n {4}at /);
-  }
-});
+verifies(
+  'RE-14',
+  'wrong arguments are reported on stderr with exit code 2, never as records',
+  async () => {
+    const wrong = [
+      ['run', '--output', 'json', '--agent', 'nobody', 'x'],
+      ['run', '--output', 'json', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '--timeout', 'soon', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '--timeout', '0', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '--timeout', '9999999', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '--no-such-flag', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '--env', 'NOVALUE', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '--target', 'none', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '--redact', '(', 'x'],
+      ['run', '--output', 'json', '--agent', 'demo', '-'],
+    ];
+    for (const args of wrong) {
+      const { code, stdout, stderr } = await tacho(args);
+      expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' });
+      expect(stderr).toMatch(/^error: /);
+      expect(stderr).not.toMatch(/\n {4}at /);
+    }
+  },
+);
 
-verifies('RE-15', 'each mode prints its own kind only', async () => {
+verifies('RE-15', 'each mode prints only its own format', async () => {
   const json = await tacho(demo('default'));
   const human = await tacho(['run', ...CHAOS, 'please', '--', ...played('default')], {
     cwd: place.folder,
@@ -430,7 +430,7 @@ verifies('RE-16', '--events writes the same internal events in either mode', asy
 
 verifies(
   'RE-17',
-  '--stream gives deltas: as records in json mode, as text in human mode, else none',
+  '--stream prints deltas: as records in json mode, as text in human mode, otherwise none',
   async () => {
     writeFileSync(
       join(place.work, 'talk.yaml'),
@@ -450,7 +450,7 @@ verifies(
 
 verifies(
   'RE-18',
-  'the fingerprint is of behaviour only, and output_mode is stored beside it',
+  'the fingerprint covers behaviour only, and output_mode is stored next to it',
   async () => {
     const print = async (args: string[], env: Record<string, string> = {}) => {
       const { records } = await tacho(args, { env });
@@ -468,7 +468,7 @@ verifies(
       writeFileSync(path, 'steps:\n  - say: one\n');
       return path;
     });
-    // Where an argument's file lies does not count.
+    // The folder of an argument's file does not count.
     const [here, there, another] = await Promise.all(scripts.map((path) => print(demo(path))));
     expect([there, another === here]).toEqual([here, false]);
     expect(await print(demo('fixed', '--model', 'other'))).not.toBe(base);
@@ -486,7 +486,7 @@ verifies(
 
 verifies(
   'RE-18',
-  'the record names the program, and the fingerprint counts it without its folder',
+  'the record names the program, and the fingerprint includes it without its folder',
   async () => {
     const run = async (command: string[] | null) => {
       const targets = { toy: { agent: 'demo', ...(command && { command }) } };
@@ -524,7 +524,7 @@ function target(file: string): void {
 
 verifies(
   'RE-19',
-  'the same input gives the same bytes, however the agent cuts its output',
+  'the same input gives the same bytes, however the agent chunks its output',
   async () => {
     const recorded = (name: string) =>
       join(root, 'src/agents/claude/testdata', name, 'stdout.jsonl');
@@ -547,7 +547,7 @@ verifies(
 
 verifies(
   'RE-20',
-  'a reader that goes away neither kills the run nor loses the record',
+  'a reader that disconnects neither kills the run nor loses the record',
   async () => {
     for (const [script, take] of [
       ['default', 'head -1'],
@@ -569,12 +569,16 @@ verifies(
   },
 );
 
-verifies('RE-20', 'a closed stdout is a reader that went away before the beginning', async () => {
-  const under = ['bash', '-c', '"$@" >&-', 'sh'];
-  const result = await tacho(demo('fixed'), { under, contract: 'none' });
-  expect([result.code, result.stdout, result.stderr]).toEqual([0, '', '']);
-  expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
-});
+verifies(
+  'RE-20',
+  'a closed stdout counts as a reader that disconnected before the start',
+  async () => {
+    const under = ['bash', '-c', '"$@" >&-', 'sh'];
+    const result = await tacho(demo('fixed'), { under, contract: 'none' });
+    expect([result.code, result.stdout, result.stderr]).toEqual([0, '', '']);
+    expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
+  },
+);
 
 verifies('RE-20', 'a slow reader loses nothing', async () => {
   const slow =
@@ -589,7 +593,7 @@ verifies('RE-20', 'a slow reader loses nothing', async () => {
   expect(result.stdout).toBe(replayed.stdout);
 });
 
-verifies('RE-23', '--final-output has the whole final text, which the records cut', async () => {
+verifies('RE-23', '--final-output has the complete final text, which the records cut', async () => {
   const text = `${'Ä long answer. '.repeat(2_000)}end`;
   writeFileSync(join(place.work, 'long.yaml'), `steps:\n  - say: ${JSON.stringify(text)}\n`);
   const path = join(place.folder, 'final.txt');
@@ -610,7 +614,7 @@ verifies('RE-25', 'tacho schema run-event prints the committed schema', async ()
   expect(stdout).toBe(readFileSync(join(root, 'schema/run-event.json'), 'utf8'));
 });
 
-verifies('RE-22', 'a second signal does not wait for the grace', async () => {
+verifies('RE-22', 'a second signal does not wait for the grace period', async () => {
   const run = place.start(demo('hang-stubborn'), {});
   const at: number[] = [];
   const seen = new Promise<void>((done) => {
@@ -630,7 +634,7 @@ verifies('RE-22', 'a second signal does not wait for the grace', async () => {
 
 verifies(
   ['RE-20', 'RE-22'],
-  'a reader that stands still holds up neither the time limit nor the end of the agent',
+  'a stalled reader delays neither the time limit nor the end of the agent',
   async () => {
     const pieces = JSON.stringify(Array.from({ length: 4_000 }, (_, index) => `${index} `));
     writeFileSync(join(place.work, 'much.yaml'), `steps:\n  - stream: ${pieces}\n  - hang: true\n`);

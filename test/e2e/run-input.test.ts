@@ -1,4 +1,4 @@
-/** Talking to running agents (LP-14): toy programs of both protocols, through the library and the command line. */
+/** Input to running agents (LP-14): toy programs of both protocols, through the library and the command line. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -16,7 +16,7 @@ const go = () => join(place.folder, 'go');
 const answerTo = (text: string) => `${text.length} characters`;
 const hold = () => `hold ${go()}`;
 
-/** Starts a run, with its events as they come. */
+/** Starts a run, with its events as they arrive. */
 async function talking(
   agent: string,
   prompt: string,
@@ -54,7 +54,7 @@ const userTexts = (events: readonly Event[]) =>
 describe.each(['claude', 'acp'])('%s', (agent) => {
   verifies(
     'LP-14',
-    `a text said while ${agent} works arrives and is answered, and the run then ends by itself`,
+    `a text sent while ${agent} works arrives and is answered, and the run then ends normally`,
     async () => {
       const { run, events, ended } = await talking(agent, hold());
       await until(() => calls(events), 'the call');
@@ -72,7 +72,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
 
   verifies(
     'LP-14',
-    `an interrupt ends what ${agent} does: the run is cancelled, with what there was`,
+    `an interrupt stops ${agent}: the run is cancelled and keeps its events`,
     async () => {
       const { run, events, ended } = await talking(agent, hold());
       await until(() => calls(events), 'the call');
@@ -88,7 +88,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
 
   verifies(
     'LP-14',
-    `what was said before an interrupt is what ${agent} does next`,
+    `a text sent before an interrupt is what ${agent} does next`,
     async () => {
       const { run, events, ended } = await talking(agent, hold());
       await until(() => calls(events), 'the call');
@@ -103,7 +103,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
 
   verifies(
     'LP-14',
-    `input for ${agent} after the end is refused, with the state in which it is not`,
+    `input for ${agent} after the end is refused, with the state`,
     async () => {
       const { run, ended } = await talking(agent, 'hello');
       await ended();
@@ -124,9 +124,9 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
 
   verifies(
     'LP-14',
-    `a run of ${agent} that was not started for it takes no input, and says how it would`,
+    `a run of ${agent} started without input refuses it, and says how to enable it`,
     async () => {
-      const plain = agent === 'acp' ? toy('acp') : [process.execPath, fixture('tells-agent.mjs')];
+      const plain = agent === 'acp' ? toy('acp') : [process.execPath, fixture('echo-agent.mjs')];
       const { run, ended } = await talking(agent, 'hello', { acceptInput: false, command: plain });
       await ended();
       expect(run.say('hello')).toEqual({
@@ -141,7 +141,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
 
   verifies(
     ['LP-14', 'AG-18'],
-    `a prompt of megabytes reaches ${agent} whole, and it may still be talked to`,
+    `a prompt of several megabytes reaches ${agent} intact, and input is still accepted`,
     async () => {
       const prompt = `${hold()}\n${'"ä"\n'.repeat(700_000)}`;
       const { run, events, ended } = await talking(agent, prompt);
@@ -159,7 +159,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
 
   verifies(
     ['LP-14', 'ST-3'],
-    `${agent} ends by itself when tacho is killed, and the record is finished from its spool`,
+    `${agent} exits when tacho is killed, and the record is finished from its spool`,
     async () => {
       const flags = ['run', '--agent', agent, '--accept-input', '--output', 'json', hold()];
       const { child, done, pid } = place.start([...flags, ...standIn(agent)], { contract: 'cut' });
@@ -171,7 +171,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
       const others = place.left().filter((other) => other !== pid);
       kill(pid);
       await done;
-      // The launcher goes with it; what is left is the agent, which is not done yet.
+      // The launcher exits with it; the agent remains, which is not done yet.
       await until(() => others.some(isRunning), 'the agent');
       writeFileSync(go(), '');
       await until(() => place.left().length === 0, 'the end of the agent');
@@ -184,7 +184,7 @@ describe.each(['claude', 'acp'])('%s', (agent) => {
   );
 });
 
-/** The toy in the agent's place, for the command line. */
+/** The toy in place of the agent, for the command line. */
 function standIn(agent: string): string[] {
   if (agent === 'acp') return ['--', ...toy('acp')];
   const text = `targets:\n  toy:\n    agent: claude\n    command: ${JSON.stringify(toy('claude'))}\n`;
@@ -192,7 +192,7 @@ function standIn(agent: string): string[] {
   return ['--target', 'toy'];
 }
 
-verifies('LP-14', 'agents that take no input say so', async () => {
+verifies('LP-14', 'agents that accept no input say so', async () => {
   const { run, ended } = await talking('demo', 'hello', {
     command: undefined,
     args: ['--speed', '0'],
@@ -205,7 +205,7 @@ verifies('LP-14', 'agents that take no input say so', async () => {
 
 verifies(
   'LP-14',
-  'a confirmation answers what the approval mode would refuse',
+  'a confirmation answers a request that the approval mode would refuse',
   async () => {
     for (const confirmed of [true, false]) {
       const { run, events, ended } = await talking('acp', 'ask');
@@ -222,7 +222,7 @@ verifies(
   LONG_MS,
 );
 
-verifies('LP-14', 'a question is refused when nobody is left to answer it', async () => {
+verifies('LP-14', 'a question is refused when no client is left to answer it', async () => {
   const { run, events, ended } = await talking('acp', 'ask');
   await until(() => events.some(({ kind }) => kind === 'permission_asked'), 'the question');
   expect(run.interrupt()).toEqual(TAKEN);
@@ -230,7 +230,7 @@ verifies('LP-14', 'a question is refused when nobody is left to answer it', asyn
   expect(outcome.exit_reason).toBe('cancelled');
 });
 
-verifies('LP-14', 'an agent that asks nobody says so', async () => {
+verifies('LP-14', 'an agent that never asks for confirmation says so', async () => {
   const { run, events, ended } = await talking('claude', hold());
   await until(() => calls(events), 'the call');
   expect(run.confirm({ callId: 't-2', confirmed: true })).toMatchObject({
@@ -253,7 +253,7 @@ verifies('LP-14', 'texts that are empty, too long or too many are refused', asyn
   expect(await ended()).toMatchObject({ exit_reason: 'ok', message: answerTo('text 99') });
 });
 
-verifies('LP-14', 'what an agent never took up is in the record', async () => {
+verifies('LP-14', 'input that an agent never processed is in the record', async () => {
   const { run, events, ended } = await talking('claude', hold());
   await until(() => calls(events), 'the call');
   expect(run.say('never read')).toEqual(TAKEN);

@@ -1,4 +1,4 @@
-/** `tacho run --tui` itself, in a real pseudo-terminal and without one. */
+/** `tacho run --tui`, in a real pseudo-terminal and without one. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ function watch(script: string, size = { cols: 80, rows: 24 }): Pty {
   return pty;
 }
 
-test('the view stays when the run ends: a call is opened, searched and left; then the summary is printed', async () => {
+test('the view stays when the run ends: a call is opened, searched and closed; then the summary is printed', async () => {
   const terminal = watch('default', { cols: 100, rows: 40 });
   await terminal.until('the outcome', (lines) => /^ ✓ ok .* · 10 calls/.test(lines[0] ?? ''));
   expect(terminal.alternate()).toBe(true);
@@ -85,7 +85,7 @@ test('q leaves the view and the run continues; v returns to it; Ctrl-C asks firs
   expect(has('ok')(terminal.lines())).toBe(true);
 });
 
-test('Ctrl-C and y end the agent: cancelled, 130, the terminal as it was', async () => {
+test('Ctrl-C and y stop the agent: cancelled, 130, the terminal restored', async () => {
   const terminal = watch('hang');
   await terminal.until('the run', has('demo 1.0.0'));
   terminal.type('\u0003');
@@ -142,7 +142,48 @@ test('tacho runs lists past runs, filters them and opens one', async () => {
   expect(piped.stderr).toContain('Usage: tacho runs');
 });
 
-test('without a terminal the live view is refused in a clear word, and nothing is started', async () => {
+test('the list shows runs that end while it is open; Ctrl-Z suspends it and fg returns', async () => {
+  const run = (prompt: string) =>
+    place.tacho(['run', ...CHAOS, '--cwd', place.work, prompt, '--', ...played('default')]);
+  await run('the first');
+  const line = `"$0" "$1" runs --state-dir "$2"; echo suspended; fg > /dev/null`;
+  pty = openPty(['bash', '-mc', line, process.execPath, bin, place.state]);
+  const terminal = pty;
+  await terminal.until('a run', has('1 run '));
+  await run('the second');
+  await terminal.until('both runs', (lines) => lines[2]?.includes('the second') === true);
+  expect(terminal.lines()[3]).toMatch(/^› .*the first$/);
+  terminal.type('\u001a');
+  await terminal.until('the view again', () => terminal.bytes().includes('suspended'));
+  await terminal.until(
+    'the view again',
+    () => terminal.alternate() && has('2 runs')(terminal.lines()),
+  );
+  terminal.type('q');
+  expect((await terminal.ended).mode).toMatch(/(?<!-)\bicanon\b/);
+  expect(terminal.alternate()).toBe(false);
+  expect(has('suspended')(terminal.lines())).toBe(true);
+});
+
+test('a closed terminal ends the run and its record', async () => {
+  const terminal = watch('hang');
+  await terminal.until('the run', has('demo 1.0.0'));
+  terminal.close();
+  pty = null;
+  await expect
+    .poll(async () => (await place.tacho(['runs', 'list'])).stdout, { timeout: 60_000 })
+    .toContain('cancelled');
+});
+
+test('a dumb terminal cannot show the view, and the message says so', async () => {
+  const command = [process.execPath, bin, 'run', '--agent', 'demo', '--tui', 'go'];
+  pty = openPty(['env', 'TERM=dumb', ...command], { cols: 100, rows: 10 });
+  expect((await pty.ended).code).toBe(2);
+  expect(pty.alternate()).toBe(false);
+  expect(has('TERM is "dumb": run the command without --tui')(pty.lines())).toBe(true);
+});
+
+test('without a terminal the live view is refused with a clear message, and nothing is started', async () => {
   const args = ['run', '--agent', 'demo', '--tui', 'go'];
   const { code, stdout, stderr } = await place.tacho(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -1,4 +1,4 @@
-/** A run of the library, and one made for an eval, can do what `tacho run` can: retries, limits, live, input, targets. */
+/** Library runs and eval runs can do what `tacho run` can: retries, limits, live, input, targets. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ const attempts = async () => {
   });
 };
 
-/** Each session that the collector has: its id, and how it ended. */
+/** Each session of the collector: its id, and how it ended. */
 const sessions = async () =>
   [...(await storedIn(place.state))].map(([id, lines]) => {
     const { type, data } = JSON.parse(lines.at(-1) as string);
@@ -61,7 +61,7 @@ async function inject(url: string, type: string, data: object): Promise<void> {
 }
 
 describe('the library', () => {
-  verifies('RO-9', 'retries are events and records of several runs, and one outcome', async () => {
+  verifies('RO-9', 'retries give events and records of several runs, and one outcome', async () => {
     const notices: string[] = [];
     const onNotice = (text: string) => void notices.push(text);
     const demo = await run({ command: toy(2), retries: 2, retryWaitMs: 20, onNotice });
@@ -89,7 +89,7 @@ describe('the library', () => {
     ]);
   });
 
-  test('an abort between attempts ends the run with the attempt before', async () => {
+  test('an abort between attempts ends the run with the last attempt', async () => {
     const demo = await run({
       command: toy(9),
       retries: 5,
@@ -101,7 +101,7 @@ describe('the library', () => {
     expect(demo.say('late')).toMatchObject({ taken: false });
   });
 
-  test('attempts with a fixed clock and seed have ids of their own', async () => {
+  test('attempts with a fixed clock and seed have different ids', async () => {
     const program = `import { run } from ${JSON.stringify(pathToFileURL(built).href)};
       const ids = new Set();
       const options = ${JSON.stringify({ agent: 'demo', prompt: 'x', command: toy(1), retries: 1, retryWaitMs: 1 })};
@@ -111,7 +111,7 @@ describe('the library', () => {
     expect(outputOf(program, fixed)).toEqual(['2\n', '']);
   });
 
-  test('a limit ends the run', async () => {
+  test('a limit stops the run', async () => {
     const { outcome } = await run({ command: toy(0, 40), maxToolCalls: 2 });
     const { exit_reason, error_details } = await outcome;
     expect([exit_reason, error_details?.message]).toEqual([
@@ -120,7 +120,7 @@ describe('the library', () => {
     ]);
   });
 
-  test('retries and waits that are none are refused', async () => {
+  test('invalid retries and waits are refused', async () => {
     for (const wrong of [{ retries: -1 }, { retries: 1.5 }, { retryWaitMs: Number.NaN }]) {
       await expect(run({ command: toy(0), ...wrong })).rejects.toMatchObject({ code: 'usage' });
     }
@@ -148,7 +148,7 @@ describe('the library', () => {
     ]);
   });
 
-  test('a collector that is away is reported, and the run is recorded', async () => {
+  test('an unreachable collector is reported, and the run is recorded', async () => {
     const notices: string[] = [];
     const demo = await run({
       command: toy(0),
@@ -157,12 +157,12 @@ describe('the library', () => {
     });
     expect((await demo.outcome).exit_reason).toBe('ok');
     expect(notices).toEqual([
-      expect.stringMatching(/^live: no collector: .*; trying again$/),
+      expect.stringMatching(/^live: .*no collector is listening there.*; trying again$/),
       expect.stringMatching(/^live: \d+ messages of session .* not delivered yet/),
     ]);
   });
 
-  verifies('LP-14', 'input by way of the collector reaches the agent', async () => {
+  verifies('LP-14', 'input through the collector reaches the agent', async () => {
     const { url } = await startServe(place.state);
     const demo = await run({
       agent: 'claude',
@@ -175,7 +175,7 @@ describe('the library', () => {
     expect((await demo.outcome).exit_reason).toBe('cancelled');
   });
 
-  test('a target of tacho.yaml gives what the options leave open, with consent', () => {
+  test('a target of tacho.yaml supplies the options left out, with consent', () => {
     const target = { agent: 'demo', command: toy(2, 40), retries: 2, max_tool_calls: 3 };
     writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets: { flaky: target } }));
     const program = `import { run } from ${JSON.stringify(pathToFileURL(built).href)};
@@ -191,7 +191,7 @@ describe('the library', () => {
   });
 });
 
-/** What a program of the library prints, in the work folder. */
+/** The output of a library program, in the work folder. */
 function outputOf(program: string, more: Record<string, string>): [string, string] {
   const env = { PATH: process.env.PATH ?? '', TACHO_HOME: place.state, ...more };
   const args = ['--input-type=module', '-e', program];
@@ -210,7 +210,7 @@ describe('an eval', () => {
   };
   const agent = (failures: number, calls = 1) => ({ agent: 'demo', command: toy(failures, calls) });
 
-  verifies('RO-9', 'retries its runs as flags or the target say', async () => {
+  verifies('RO-9', 'retries its runs according to flags or the target', async () => {
     const flags = ['--retries', '2', '--retry-wait', '0.02'];
     const asked = await place.tacho(evaluate(agent(2), ...flags));
     expect([asked.code, asked.stderr]).toEqual([0, '']);
@@ -244,18 +244,18 @@ describe('an eval', () => {
     );
   });
 
-  test('grades what ran, whether or not a collector is there', async () => {
+  test('grades the runs with or without a collector', async () => {
     const flags = ['--live', `unix:${join(place.folder, 'nobody')}`];
     const { code, stderr } = await place.tacho(evaluate(agent(0), ...flags));
     expect([code, stderr]).toEqual([
       0,
       expect.stringMatching(
-        /^tacho: live: no collector: .*\ntacho: live: \d+ messages of session .* not delivered yet.*\n$/,
+        /^tacho: live: .*no collector is listening there.*\ntacho: live: \d+ messages of session .* not delivered yet.*\n$/,
       ),
     ]);
   });
 
-  test('refuses a bad address before anything runs, and flags of runs where none is made', async () => {
+  test('refuses a bad address before anything runs, and run flags when no run is made', async () => {
     const bad = await place.tacho(evaluate(agent(0), '--live', 'nonsense'));
     expect([bad.code, existsSync(join(place.work, 'starts'))]).toEqual([2, false]);
     write('t.jsonl', '');
@@ -266,7 +266,7 @@ describe('an eval', () => {
     ]);
   });
 
-  verifies('LP-14', 'lets others talk to its agents', async () => {
+  verifies('LP-14', 'lets clients send input to its agents', async () => {
     const { url } = await startServe(place.state);
     write('tacho.yaml', JSON.stringify({ targets: { toy: { agent: 'claude', command: talks } } }));
     const input = `hold ${join(place.folder, 'never')}`;

@@ -10,10 +10,10 @@ import { verifies } from './verifies.ts';
 
 const runId = (n: number) => `r_01m7ek9wah${String(n).padStart(16, '0')}`;
 
-/** The figures themselves are in bench/: here only that size does not change what is right, within generous time. */
+/** The measurements are in bench/; this only checks that results stay right at this size, within a generous time. */
 verifies(
   'ST-4',
-  'ten thousand outcomes and a journal of a hundred thousand events open at once',
+  'ten thousand outcomes and a journal of a hundred thousand events open quickly',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tacho-scale-'));
     try {

@@ -1,4 +1,4 @@
-/** Secrets that an agent prints are in nothing that lasts or leaves (ST-7), whichever way they were told. */
+/** Secrets that an agent prints are in nothing that is stored or sent (ST-7), however they were passed to it. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -48,7 +48,7 @@ function script(): string {
 const ENV = { MY_API_TOKEN: INHERITED };
 const FLAGS = ['--env', `DEPLOY_SECRET=${GIVEN}`, '--redact', 'ACME-\\d{4}-\\d{4}'];
 
-/** Where any of the secrets stands. */
+/** Every place that contains one of the secrets. */
 function leaks(texts: { path: string; bytes: Buffer }[]): string[] {
   return texts.flatMap(({ path, bytes }) =>
     SECRETS.filter((secret) => bytes.includes(secret)).map((secret) => `${path}: ${secret}`),
@@ -62,7 +62,7 @@ const streams = (result: { bytes: Buffer; stderr: string }) => [
 
 verifies(
   'ST-7',
-  'no secret is in the state folder, on stdout, or in any file that was asked for',
+  'no secret is in the state folder, on stdout, or in a requested file',
   async () => {
     const events = join(place.folder, 'events.jsonl');
     const final = join(place.folder, 'final.txt');
@@ -88,7 +88,7 @@ verifies(
 
 verifies(
   'ST-7',
-  'the record counts what was taken out, and equal secrets have equal marks',
+  'the record counts the redactions, and equal secrets have equal marks',
   async () => {
     const events = join(place.folder, 'events.jsonl');
     const result = await tacho(demo(script(), ...FLAGS, '--events', events), { env: ENV });
@@ -104,25 +104,30 @@ verifies(
   },
 );
 
-verifies('ST-7', 'a recovered run has the same secrets taken out, those of --env too', async () => {
-  const run = place.start(demo(script(), ...FLAGS, '--stream'), { env: ENV, contract: 'none' });
-  await until(() => spools(place).length > 0);
-  const folder = join(place.state, 'spool', spools(place)[0] ?? '');
-  await until(
-    () =>
-      (statSync(join(folder, 'stdout'), { throwIfNoEntry: false })?.size ?? 0) > SPOOL_MARK.length,
-  );
-  kill(run.pid);
-  await run.done;
-  for (const { path } of filesBelow(folder)) expect(statSync(path).mode & 0o777).toBe(0o600);
-  const recovered = await tacho(['runs', 'recover']);
-  expect(recovered.code).toBe(0);
-  expect(spools(place)).toEqual([]);
-  expect(leaks(filesBelow(place.state))).toEqual([]);
-  expect(JSON.parse((await tacho(['runs', 'show', 'last', '--json'])).stdout).success).toBe(true);
-});
+verifies(
+  'ST-7',
+  'a recovered run has the same secrets redacted, including those of --env',
+  async () => {
+    const run = place.start(demo(script(), ...FLAGS, '--stream'), { env: ENV, contract: 'none' });
+    await until(() => spools(place).length > 0);
+    const folder = join(place.state, 'spool', spools(place)[0] ?? '');
+    await until(
+      () =>
+        (statSync(join(folder, 'stdout'), { throwIfNoEntry: false })?.size ?? 0) >
+        SPOOL_MARK.length,
+    );
+    kill(run.pid);
+    await run.done;
+    for (const { path } of filesBelow(folder)) expect(statSync(path).mode & 0o777).toBe(0o600);
+    const recovered = await tacho(['runs', 'recover']);
+    expect(recovered.code).toBe(0);
+    expect(spools(place)).toEqual([]);
+    expect(leaks(filesBelow(place.state))).toEqual([]);
+    expect(JSON.parse((await tacho(['runs', 'show', 'last', '--json'])).stdout).success).toBe(true);
+  },
+);
 
-verifies('ST-7', '--keep-raw keeps the raw output, for its owner only', async () => {
+verifies('ST-7', '--keep-raw keeps the raw output, readable by its owner only', async () => {
   const result = await tacho(demo('fixed', '--keep-raw', ...FLAGS), { env: ENV });
   const folder = join(place.state, 'spool', result.records[0].run_id);
   const files = filesBelow(folder);
@@ -133,14 +138,14 @@ verifies('ST-7', '--keep-raw keeps the raw output, for its owner only', async ()
   expect(leaks(files)).toEqual([]);
   expect(statSync(place.state).mode & 0o777).toBe(0o700);
   expect(finished(result).exit_reason).toBe('ok');
-  // What was kept on request is no unfinished capture.
+  // Output kept on request is not an unfinished capture.
   expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
   expect(spools(place)).toHaveLength(1);
 });
 
 verifies(
   'ST-7',
-  "a secret or a pattern that is one of the record's own words leaves the record whole",
+  "a secret or a pattern that equals one of the record's own words leaves the record intact",
   async () => {
     const env = { A_TOKEN: 'complete', B_TOKEN: 'tool_calls', C_TOKEN: 'native_result' };
     const result = await tacho(demo('fixed', '--redact', '.'), { env });
@@ -154,27 +159,23 @@ verifies(
   },
 );
 
-verifies(
-  'AG-14',
-  'a text that is cut off while it streams is recorded to its last word',
-  async () => {
-    const path = join(place.folder, 'cut.jsonl');
-    const told = [
-      { type: 'message_start', message: { id: 'm1', role: 'assistant', content: [] } },
-      ...['The answer is ', 'forty', '-two'].map((text) => ({
-        type: 'content_block_delta',
-        index: 0,
-        delta: { type: 'text_delta', text },
-      })),
-    ];
-    const lines = told.map((event) => JSON.stringify({ type: 'stream_event', event }));
-    writeFileSync(path, `${lines.join('\n')}\n`);
-    const { stdout } = await tacho(['convert', '--agent', 'claude', '--to', 'events', path]);
-    const deltas = linesOf(stdout).filter(({ kind }) => kind === 'message_delta');
-    expect(deltas.map(({ data, raw }) => [data.text, data.message_id, raw?.line])).toEqual([
-      ['The answer is ', 'm1', 2],
-      // The rest of several lines.
-      ['forty-two', 'm1', undefined],
-    ]);
-  },
-);
+verifies('AG-14', 'a text cut off while streaming is recorded to its last word', async () => {
+  const path = join(place.folder, 'cut.jsonl');
+  const events = [
+    { type: 'message_start', message: { id: 'm1', role: 'assistant', content: [] } },
+    ...['The answer is ', 'forty', '-two'].map((text) => ({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'text_delta', text },
+    })),
+  ];
+  const lines = events.map((event) => JSON.stringify({ type: 'stream_event', event }));
+  writeFileSync(path, `${lines.join('\n')}\n`);
+  const { stdout } = await tacho(['convert', '--agent', 'claude', '--to', 'events', path]);
+  const deltas = linesOf(stdout).filter(({ kind }) => kind === 'message_delta');
+  expect(deltas.map(({ data, raw }) => [data.text, data.message_id, raw?.line])).toEqual([
+    ['The answer is ', 'm1', 2],
+    // The rest of several lines.
+    ['forty-two', 'm1', undefined],
+  ]);
+});

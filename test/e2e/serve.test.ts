@@ -1,4 +1,4 @@
-/** `tacho serve` as a program: what it says, how it ends, what it refuses. */
+/** `tacho serve` as a program: its output, its exit, and refused options. */
 import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { verifies } from './verifies.ts';
 
 const place = usePlace();
 
-/** Started, and what it said when it was ready. */
+/** The started program and its first output. */
 async function serving(...args: string[]): Promise<Started & { listening: string[] }> {
   let said = '';
   const started = place.start(['serve', '--json', ...args], {
@@ -44,7 +44,7 @@ async function store(client: LiveClient, session: string): Promise<void> {
 
 verifies(
   'LP-12',
-  'it listens on several transports at once, says where, and ends in good order',
+  'it listens on several transports, prints their addresses, and stops cleanly',
   async () => {
     const pipe = join(place.folder, 'own/pair');
     const args = ['--tcp', '127.0.0.1:0', '--pipe', pipe, '--socket', join(place.folder, 'own/s')];
@@ -71,7 +71,7 @@ verifies(
 
 verifies(
   'LP-12',
-  'on stdin and stdout it speaks nothing but the protocol, and ends with stdin',
+  'on stdin and stdout it writes only the protocol, and exits with stdin',
   async () => {
     const input = `${JSON.stringify(hello())}\n${JSON.stringify(start('s'))}`.replace(
       '{"agent"',
@@ -95,14 +95,14 @@ verifies(
   },
 );
 
-verifies('LP-13', 'what it cannot do is said, with the exit code of a usage error', async () => {
+verifies('LP-13', 'unsupported options are reported as a usage error', async () => {
   const wrong: [string[], RegExp][] = [
     [['--stdio', '--json'], /--json cannot be combined with --stdio/],
     [['--tcp', '0.0.0.0:0'], /needs --token-file, --tls-cert, --tls-key/],
-    [['--tcp', '7070'], /give HOST:PORT/],
-    [['--tls-cert', 'x'], /--tls-cert and --tls-key together/],
+    [['--tcp', '7070'], /use HOST:PORT/],
+    [['--tls-cert', 'x'], /--tls-cert and --tls-key are needed together/],
     [['--heartbeat', '0'], /seconds/],
-    [['--socket', `/${'x'.repeat(200)}`], /at most 100 bytes/],
+    [['--socket', `/${'x'.repeat(200)}`], /at most 100 are possible/],
   ];
   for (const [args, said] of wrong) {
     const { code, stderr } = await place.tacho(['serve', ...args]);
@@ -119,7 +119,7 @@ verifies('LP-13', 'what it cannot do is said, with the exit code of a usage erro
 
 verifies(
   'LP-13',
-  'a second collector of a state folder is refused while the first works, and takes over from a dead one',
+  'a second collector for a state folder is refused while the first runs, and takes over from a dead one',
   async () => {
     const first = await serving();
     const second = await place.tacho(['serve']);
@@ -136,7 +136,7 @@ verifies(
   },
 );
 
-verifies('LP-13', 'a collector takes the lock over from any holder with --force', async () => {
+verifies('LP-13', 'with --force a collector takes the lock over from any holder', async () => {
   const first = await serving();
   kill(first.pid);
   await first.done;
@@ -154,7 +154,7 @@ verifies('LP-13', 'a collector takes the lock over from any holder with --force'
 
 verifies(
   ['LP-12', 'LP-15'],
-  'a pipe is whole again for the next peer when one died in the middle of a line and never read its answers',
+  'a pipe works for the next peer after one died in the middle of a line and never read its answers',
   async () => {
     const pipe = join(place.folder, 'own/pair');
     const { pid, done } = await serving('--pipe', pipe);
@@ -169,7 +169,7 @@ verifies(
     const second = connectPipe(pipe);
     const { data } = await second.handshake({ resume: { session_id: 's', last_seq: 1 } });
     expect(data.resume_from_seq).toBe(3);
-    // What stood in the pipe it may have read before it said a word; what was queued behind that is gone.
+    // It may have read the pipe's old content before its handshake; answers queued after that are dropped.
     expect(second.received.length).toBeLessThan(1_000);
     const answered = second.received.findIndex(isType('handshake_response'));
     second.send(request('s', 3));
@@ -181,7 +181,7 @@ verifies(
   },
 );
 
-verifies('LP-12', 'a signal ends it on stdio, too, though stdin stays open', async () => {
+verifies('LP-12', 'a signal stops it on stdio, too, while stdin stays open', async () => {
   const child = spawn(process.execPath, [bin, 'serve', '--stdio'], {
     cwd: place.work,
     env: { ...process.env, TACHO_HOME: place.state },

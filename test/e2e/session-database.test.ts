@@ -1,4 +1,4 @@
-/** An agent that keeps its sessions in a database: imports, and what a run adds from there. */
+/** An agent that stores its sessions in a database: imports, and the facts a run adds from there. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -29,14 +29,14 @@ const recorded = (scenario: string, file: string) =>
 
 function truthOf(scenario: string): Truth {
   const truth: Truth = JSON.parse(recorded(scenario, 'truth.json')).session;
-  // The outcome of a stored run has no inputs and outputs (ST-1).
+  // The outcome of a stored run has no inputs or outputs (ST-1).
   return { ...truth, calls: truth.calls.map((call) => ({ ...call, input: {} })) };
 }
 
 const outcomeOf = async (run_id: string) =>
   JSON.parse((await place.tacho(['runs', 'show', run_id, '--json'])).stdout);
 
-/** Of the root session. */
+/** For the root session. */
 const usedMs = (scenario: string) =>
   Number(rowsOf(scenario, 'session').find((row) => row.parent_id === null)?.time_updated);
 const importing = async (...args: string[]) => {
@@ -47,7 +47,7 @@ const sessions = (rows: Row[]) => rows.map((row) => [row.state, row.session_id])
 
 verifies(
   ['AG-3', 'AG-15'],
-  'sessions of a database are imported, oldest first and once each, with every fact',
+  'sessions in a database are imported, oldest first and once each, with every fact',
   async () => {
     const database = keep(SCENARIOS);
     const order = [...SCENARIOS].sort((a, b) => usedMs(a) - usedMs(b));
@@ -67,7 +67,7 @@ verifies(
 
 verifies(
   'AG-15',
-  'the last session, one by its id, and those since a day are taken alone',
+  'the last session, one by its id, and those since a day can be imported alone',
   async () => {
     keep(SCENARIOS);
     const order = [...SCENARIOS].sort((a, b) => usedMs(a) - usedMs(b));
@@ -84,7 +84,7 @@ verifies(
 
 verifies(
   'AG-15',
-  'a session that goes on after its import takes the place of what was imported',
+  'a session that continues after its import replaces the earlier import',
   async () => {
     keep(['text']);
     const [before] = (await importing('--all')).rows;
@@ -107,7 +107,7 @@ verifies(
 
 verifies(
   'AG-2',
-  'a database that is none is told, by its name',
+  'an invalid database is reported by name',
   async () => {
     const folder = join(place.folder, '.local/share/opencode');
     mkdirSync(folder, { recursive: true });
@@ -123,7 +123,7 @@ verifies(
 
 verifies(
   ['AG-10', 'AG-15'],
-  'a run is completed from the database: both channels of it, nothing twice',
+  'a run is completed from the database: both channels, nothing twice',
   async () => {
     const file = join(place.folder, 'stdout.jsonl');
     const command = JSON.stringify([process.execPath, fixture('prints-file.mjs')]);
@@ -132,7 +132,7 @@ verifies(
     writeFileSync(join(place.work, 'tacho.yaml'), `targets:\n  toy:\n    ${toy}\n`);
     for (const scenario of ['bash-fail', 'provider-error', 'skill', 'subagent']) {
       const [begun] = rowsOf(scenario, 'session');
-      // Within the run: what is older belongs to earlier runs of the session.
+      // Within the run: older records belong to earlier runs of the session.
       const by_ms = Date.now() + 60_000 - Number(begun?.time_created);
       writeFileSync(file, later(recorded(scenario, 'stdout.jsonl'), by_ms));
       db?.close();

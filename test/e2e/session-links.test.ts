@@ -1,4 +1,4 @@
-/** A session file that is named may come with a clone: links beside it lead to no other file of the user. */
+/** A named session file may come from a clone: links next to it reach no other file of the user. */
 import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -30,7 +30,7 @@ const MAIN: Readonly<Record<string, string>> = {
   qwen: '.qwen/projects/-home-user-project/chats/42a241f7-e16b-4002-bff7-deab55ad12a4.jsonl',
 };
 
-/** A clone of the session; `part` is a file of it beside the main one. */
+/** A clone of the session; `part` is one of its files besides the main one. */
 async function clone(agent: string, to = join(place.work, 'rec')) {
   cpSync(join(root, 'src/agents', agent, 'testdata/subagent/session'), to, { recursive: true });
   const main = join(to, MAIN[agent] as string);
@@ -40,7 +40,7 @@ async function clone(agent: string, to = join(place.work, 'rec')) {
   return { main, part };
 }
 
-/** Moves the file or folder out of the clone; a link to it is left in its place. */
+/** Moves the file or folder out of the clone and leaves a link in its place. */
 function linkOut(path: string): string {
   const target = join(place.folder, `outside-${basename(path)}`);
   renameSync(path, target);
@@ -59,7 +59,7 @@ async function events(agent: string, main: string): Promise<{ text: string; left
 }
 
 describe.each(Object.keys(MAIN))('%s', (agent) => {
-  test('a part is read where it is a file, and left out where it is a link', async () => {
+  test('a part is read when it is a file, and skipped when it is a link', async () => {
     const { main, part } = await clone(agent);
     appendFileSync(part, `${SECRET}\n`);
     const before = await events(agent, main);
@@ -72,14 +72,14 @@ describe.each(Object.keys(MAIN))('%s', (agent) => {
     ]);
   });
 
-  test('a link to a device ends', async () => {
+  test('a link to a device does not hang', async () => {
     const { main, part } = await clone(agent);
     rmSync(part);
     symlinkSync('/dev/zero', part);
     await events(agent, main);
   });
 
-  test.runIf(can('mkfifo', 'named pipes'))('a pipe in the place of a part ends', async () => {
+  test.runIf(can('mkfifo', 'named pipes'))('a pipe in place of a part does not hang', async () => {
     const { main, part } = await clone(agent);
     rmSync(part);
     spawnSync('mkfifo', [part]);
@@ -87,7 +87,7 @@ describe.each(Object.keys(MAIN))('%s', (agent) => {
   });
 });
 
-test('a folder of parts that is a link is left out', async () => {
+test('a linked folder of parts is skipped', async () => {
   const { main, part } = await clone('claude');
   appendFileSync(part, `${SECRET}\n`);
   linkOut(dirname(part));
@@ -95,7 +95,7 @@ test('a folder of parts that is a link is left out', async () => {
   expect([text.includes(SECRET), left_out.length]).toEqual([false, 1]);
 });
 
-test('a session folder that is a link itself is read as a whole', async () => {
+test('a session folder that is itself a link is read completely', async () => {
   const { main, part } = await clone('claude');
   appendFileSync(part, `${SECRET}\n`);
   linkOut(join(place.work, 'rec'));
@@ -104,15 +104,18 @@ test('a session folder that is a link itself is read as a whole', async () => {
 });
 
 for (const agent of ['claude', 'qwen'])
-  test.runIf(can('mkfifo', 'named pipes'))(`${agent}: a pipe beside a part ends`, async () => {
-    const { main, part } = await clone(agent);
-    const meta = part.replace(/\.jsonl$/, '.meta.json');
-    rmSync(meta);
-    spawnSync('mkfifo', [meta]);
-    expect((await events(agent, main)).left_out).toEqual([]);
-  });
+  test.runIf(can('mkfifo', 'named pipes'))(
+    `${agent}: a pipe next to a part does not hang`,
+    async () => {
+      const { main, part } = await clone(agent);
+      const meta = part.replace(/\.jsonl$/, '.meta.json');
+      rmSync(meta);
+      spawnSync('mkfifo', [meta]);
+      expect((await events(agent, main)).left_out).toEqual([]);
+    },
+  );
 
-test('an import names the gap, and a drift the file', async () => {
+test('an import reports the gap, and drift the file', async () => {
   const { main, part } = await clone('claude', place.folder);
   appendFileSync(part, `${SECRET}\n`);
   linkOut(part);
@@ -126,7 +129,7 @@ test('an import names the gap, and a drift the file', async () => {
   expect(stdout).toContain('left out');
 });
 
-test('folders of JSON files: a link in them is no part of the session', async () => {
+test('a link in a folder of JSON files is not part of the session', async () => {
   const storage = join(place.work, 'storage');
   const put = (name: string, value: unknown) => {
     mkdirSync(dirname(join(storage, name)), { recursive: true });
@@ -146,7 +149,7 @@ test('folders of JSON files: a link in them is no part of the session', async ()
   expect(stderr).toContain(path);
 });
 
-test.runIf(can('mkfifo', 'named pipes'))('a pipe beside a database ends', async () => {
+test.runIf(can('mkfifo', 'named pipes'))('a pipe next to a database does not hang', async () => {
   const path = join(place.work, 'opencode.db');
   const db = new DatabaseSync(path);
   db.exec('CREATE TABLE session (id, parent_id, time_created, time_updated)');

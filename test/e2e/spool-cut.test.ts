@@ -1,4 +1,4 @@
-/** Redirections to /dev/stdout and /dev/stderr: nothing of a shell's output is lost, and any other loss is recorded. */
+/** Redirections to /dev/stdout and /dev/stderr: no shell output is lost, and any other loss is recorded. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -29,7 +29,7 @@ const says = (lines: readonly string[], where = '') =>
   lines.map((line) => `printf '%s\\n' '${line}'${where}`).join('\n');
 const ERRORS = Array.from({ length: 10 }, (_, n) => `plain stderr line ${n + 1}`);
 
-/** Puts a program into a folder that comes first on the PATH. */
+/** Adds a program to a folder that is first on the PATH. */
 function program(text: string, name = 'claude'): Record<string, string> {
   const folder = join(place.folder, 'bin');
   mkdirSync(folder, { recursive: true });
@@ -81,18 +81,18 @@ for (const [what, cut, noted] of [
   ['cat > /dev/stdout', "echo '' | cat > /dev/stdout", []],
   ['> /proc/self/fd/1', "echo '' > /proc/self/fd/1", []],
   [
-    'a writer that keeps its own place',
+    'a writer with its own file position',
     `(echo ''; sleep 0.2; echo '') > /dev/stdout &\n${says(ERRORS, ' >&2')}\nwait`,
     ERRORS,
   ],
   [
-    'a writer of stderr that keeps its own place',
+    'a writer of stderr with its own file position',
     "(echo 'a'; sleep 0.2; echo 'b') > /dev/stderr",
     ['a', 'b'],
   ],
   ['an empty redirection', ': > /dev/stderr; : > /dev/stdout', []],
 ] as const)
-  verifies('ST-3', `a shell agent loses no byte by ${what}`, async () => {
+  verifies('ST-3', `a shell agent loses no byte through ${what}`, async () => {
     expect(await play(script(cut))).toEqual({
       calls: 6,
       stderr: [...ERRORS, ...noted],
@@ -103,29 +103,29 @@ for (const [what, cut, noted] of [
   });
 
 for (const interpreter of ['/usr/bin/env bash', '/usr/bin/env -S bash -e', '/bin/bash'])
-  test(`#!${interpreter} is known as a shell`, async () => {
+  test(`#!${interpreter} is recognised as a shell`, async () => {
     if (!can('bash', 'redirections of bash')) return;
     const { stderr, grade } = await play(script('echo note > /dev/stderr', interpreter));
     expect([stderr, grade]).toEqual([[...ERRORS, 'note'], 'complete']);
   });
 
-test('a script without a first line for an interpreter is run by the shell, and loses nothing', async () => {
+test('a script without a shebang line is run by the shell, and loses nothing', async () => {
   const text = script('echo note > /dev/stderr').split('\n').slice(1).join('\n');
   const { stderr, grade } = await play(text);
   expect([stderr, grade]).toEqual([[...ERRORS, 'note'], 'complete']);
 });
 
-test('1 MiB of a shell agent that ends in a hurry is recorded', async () => {
+test('1 MiB from a shell agent that exits immediately is recorded', async () => {
   const text = script(`i=0; while [ $i -lt 1024 ]; do printf '%1023d\\n' $i >&2; i=$((i+1)); done`);
   const { stderr, grade } = await play(text);
   expect([stderr.length, Number(stderr.at(-1)), grade]).toEqual([1034, 1023, 'complete']);
 });
 
-/** A Node program that has made its stderr non-blocking once the file `ready` exists, and lives on. */
+/** A Node program that has made its stderr non-blocking once the file `ready` exists, and keeps running. */
 const NONBLOCKING = `'${process.execPath}' -e 'console.error("node"); fs.writeFileSync("ready", ""); setInterval(() => {}, 999)' & node=$!`;
 const LINES = `i=0; while [ $i -lt 300 ]; do printf '%0500d\\n' $i; i=$((i+1)); done > lines`;
 
-verifies('ST-3', 'a Node program beside others in a shell agent costs them no output', async () => {
+verifies('ST-3', 'a Node program in a shell agent costs other programs no output', async () => {
   if (!linux) return;
   const wait = 'while [ ! -e ready ]; do sleep 0.05; done; sleep 0.5';
   const text = script(
@@ -158,7 +158,7 @@ verifies('ST-3', 'a pipe that was made non-blocking just before the end is a pro
   writeFileSync(text, `${'0'.repeat(1023)}\n`.repeat(1024));
   const plan = { command: '/bin/sh', args: [], env: {}, cwd: '/', stdin_path: null };
   const drains = drainsFor({ ...plan, stdout_path, stderr_path }) ?? [];
-  // All of it between two looks at the pipe: this process does nothing else meanwhile.
+  // All of it between two checks of the pipe: this process does nothing else meanwhile.
   const node = `'${process.execPath}' -e 'process.stderr; process.kill(process.pid, "SIGKILL")'`;
   const [, err = 0] = drains.map(({ pipe }) => pipe.fd);
   spawnSync('/bin/sh', ['-c', `${node}; cat '${text}' >&2`], { stdio: ['ignore', 'ignore', err] });
@@ -168,7 +168,7 @@ verifies('ST-3', 'a pipe that was made non-blocking just before the end is a pro
   expect(problems.map(({ data }) => data.code)).toEqual(['output_refused']);
 });
 
-/** A Node agent has files as stdout and stderr: it writes, a shell that it starts cuts, it writes on. */
+/** A Node agent with files as stdout and stderr: it writes, a shell that it starts truncates, it continues to write. */
 const nodeAgent = (cut: string, more = '') => `#!${process.execPath}
 const { writeSync } = require('node:fs');
 const { execFileSync } = require('node:child_process');
@@ -202,7 +202,7 @@ for (const [what, cut, more] of [
     expect([grade, gaps]).toEqual(['partial', expect.arrayContaining(['spool_truncated:1'])]);
   });
 
-test('a line that was torn by a truncation is in the problem, with its size', async () => {
+test('a line torn by a truncation is in the problem, with its size', async () => {
   if (!linux) return;
   const cut = `printf '{"type":"half'; sleep 1; echo '' > /dev/stdout`;
   const { problems, calls } = await play(nodeAgent(cut));
@@ -216,7 +216,7 @@ test('a line that was torn by a truncation is in the problem, with its size', as
 
 verifies(
   'ST-3',
-  'tacho is killed: a shell agent goes on, and recovery has all it wrote',
+  'a shell agent continues after tacho is killed, and recovery has all of its output',
   async () => {
     if (!linux) return;
     const go = join(place.folder, 'go');
@@ -285,7 +285,7 @@ verifies('ST-3', 'recovery waits for a drain that still has output of a dead age
   expect(finished({ records } as never).completeness.gaps).toEqual(['recovered:1']);
 });
 
-/** Cuts its stdout when a file appears, and ends when another does. */
+/** Truncates its stdout when a file appears, and exits when another does. */
 const cutsWhenTold = (cut: string, end: string) => `#!${process.execPath}
 const { existsSync, writeSync } = require('node:fs');
 const { execFileSync } = require('node:child_process');
@@ -307,7 +307,7 @@ for (const [when, dead] of [
 ] as const)
   verifies(
     'ST-3',
-    `a file that is cut ${when} is recovered once, and the cut is recorded`,
+    `a file truncated ${when} is recovered once, and the loss is recorded`,
     async () => {
       if (!linux) return;
       const [cut, end] = [join(place.folder, 'cut'), join(place.folder, 'end')];
@@ -337,7 +337,7 @@ for (const [when, dead] of [
     },
   );
 
-test('Ctrl-C reaches tacho and not the drains: what the agent says at its end is recorded', async () => {
+test("Ctrl-C reaches tacho and not the drains: the agent's last output is recorded", async () => {
   if (!linux || !can('setsid', 'a signal to a process group')) return;
   const ready = join(place.folder, 'ready');
   const text = [
@@ -347,7 +347,7 @@ test('Ctrl-C reaches tacho and not the drains: what the agent says at its end is
     `touch '${ready}'`,
     'i=0; while [ $i -lt 1200 ]; do sleep 0.05; i=$((i+1)); done',
   ].join('\n');
-  // As at a terminal: the signal is sent to every process of the group.
+  // As on a terminal: the signal is sent to every process of the group.
   const { pid, done } = place.start(RUN(), { env: program(text), under: ['setsid'] });
   await until(() => existsSync(ready), 'the calls');
   kill(-pid, 'SIGINT');
@@ -356,7 +356,7 @@ test('Ctrl-C reaches tacho and not the drains: what the agent says at its end is
   expect(gaps.filter((gap) => gap.startsWith('drain_failed'))).toEqual([]);
 });
 
-test('a drain is the cat of the system, whatever the PATH has first', async () => {
+test("a drain is the system's cat, whatever is first on the PATH", async () => {
   if (!linux) return;
   const proof = join(place.folder, 'proof');
   program(`#!/bin/sh\ntouch '${proof}'\nexec /bin/cat "$@"\n`, 'cat');
@@ -365,7 +365,7 @@ test('a drain is the cat of the system, whatever the PATH has first', async () =
   expect([calls, grade, existsSync(proof)]).toEqual([6, 'complete', false]);
 });
 
-test('a process that escapes and keeps the output open ends nothing but the drain, and that is recorded', async () => {
+test('a process that escapes and keeps the output open stops only the drain, and that is recorded', async () => {
   if (!linux || !can('setsid', 'a process that escapes')) return;
   const pid_file = join(place.folder, 'pid');
   const escapes = `setsid env -i /bin/sh -c 'echo $$ > ${pid_file}; exec sleep 300' &\nsleep 0.5`;
@@ -374,36 +374,32 @@ test('a process that escapes and keeps the output open ends nothing but the drai
   expect([grade, gaps, calls]).toEqual(['partial', ['drain_failed:2'], 6]);
 });
 
-/** Writes faster than anybody reads. It ends after some GB, so that a fault does not fill a disk. */
+/** Writes faster than the reader. It exits after some GB, so that a fault does not fill a disk. */
 const FLOOD = 'yes "$(printf %01023d 0)" | head -c 4000000000';
-/** Prints its group to a file, for who ends it. */
+/** Prints its process group to a file, for the test to kill. */
 const escaped = (pid_file: string) =>
   `setsid env -i PATH="$PATH" /bin/sh -c 'echo $$ > ${pid_file}; ${FLOOD}'`;
 
-verifies(
-  'RE-22',
-  'a shell agent that leaves a fast writer: it is ended, and the run ends',
-  async () => {
-    if (!linux || !can('yes', 'a fast writer')) return;
-    const pid_file = join(place.folder, 'pid');
-    const writer = `sh -c 'echo $$ > ${pid_file}; exec yes "$(printf %01023d 0)"' &`;
-    const started = `while [ ! -s '${pid_file}' ]; do sleep 0.01; done`;
-    // How much it writes until it is ended, and whether that is too much, is a matter of speed.
-    const { calls } = await play([script(''), writer, started, 'exit 0'].join('\n'));
-    expect([calls, isRunning(Number(readFileSync(pid_file, 'utf8')))]).toEqual([6, false]);
-  },
-);
+verifies('RE-22', 'a fast writer left by a shell agent is killed, and the run ends', async () => {
+  if (!linux || !can('yes', 'a fast writer')) return;
+  const pid_file = join(place.folder, 'pid');
+  const writer = `sh -c 'echo $$ > ${pid_file}; exec yes "$(printf %01023d 0)"' &`;
+  const started = `while [ ! -s '${pid_file}' ]; do sleep 0.01; done`;
+  // How much it writes before it is killed depends on its speed, and so does whether that is too much.
+  const { calls } = await play([script(''), writer, started, 'exit 0'].join('\n'));
+  expect([calls, isRunning(Number(readFileSync(pid_file, 'utf8')))]).toEqual([6, false]);
+});
 
 /** Blocks the whole process. */
 const waitHere = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 verifies(
   'RE-22',
-  'processes that outlive the agent are ended while its last output is read',
+  'processes that outlive the agent are killed while its last output is read',
   async () => {
     if (!linux) return;
     const pid_file = join(place.folder, 'pid');
-    // What is read first after the end of the agent is blank: the calls are its last output.
+    // The first output after the agent's exit is blank: the calls are its last output.
     const rest = join(place.folder, 'rest');
     const blank = '\n'.repeat(4 * LIMITS.read_chunk_bytes);
     writeFileSync(rest, `${blank}${[...CALLS, RESULT].join('\n')}\n`);
@@ -419,7 +415,7 @@ process.exit();
     const slow = Promise.withResolvers<void>();
     const take = async (events: readonly Event[]) => {
       const kinds = new Set(events.map(({ kind }) => kind));
-      // Nothing more is read before the agent has ended, and then the calls are not taken for a while.
+      // Nothing more is read before the agent has exited, and then the calls are not processed for a while.
       if (kinds.has('session_started'))
         while (!existsSync(pid_file) || isRunning(pids()[0])) waitHere(20);
       if (kinds.has('call_requested')) await slow.promise;
@@ -434,7 +430,10 @@ process.exit();
     });
     const { result } = await startRun(request, [{ name: 'a slow view', take }]);
     try {
-      await until(() => existsSync(pid_file) && !isRunning(pids()[1]), 'the end of what was left');
+      await until(
+        () => existsSync(pid_file) && !isRunning(pids()[1]),
+        'the end of the leftover process',
+      );
     } finally {
       slow.resolve();
     }
@@ -451,7 +450,7 @@ for (const [what, agent] of [
       `${nodeAgent('')}execFileSync('/bin/sh', ['-c', ${JSON.stringify(`${escapes} & sleep 0.2`)}], { stdio: 'inherit' });\n`,
   ],
 ] as const)
-  verifies('RE-22', `the run of ${what} ends though a fast writer has escaped`, async () => {
+  verifies('RE-22', `the run of ${what} ends although a fast writer has escaped`, async () => {
     if (!linux || !can('yes', 'a fast writer') || !can('setsid', 'a process that escapes')) return;
     const pid_file = join(place.folder, 'pid');
     try {
@@ -463,7 +462,7 @@ for (const [what, agent] of [
     }
   });
 
-verifies('ST-3', 'a recovery ends though a fast writer has outlived the agent', async () => {
+verifies('ST-3', 'a recovery ends although a fast writer has outlived the agent', async () => {
   if (!linux || !can('yes', 'a fast writer') || !can('setsid', 'a process that escapes')) return;
   const pid_file = join(place.folder, 'pid');
   const go = join(place.folder, 'go');
@@ -488,7 +487,7 @@ verifies('ST-3', 'a recovery ends though a fast writer has outlived the agent', 
   }
 });
 
-test('a drain that is killed is recorded as a loss', async () => {
+test('a killed drain is recorded as a loss', async () => {
   if (!linux) return;
   const meta = '"$TACHO_HOME/spool/$TACHO_RUN_ID/meta.json"';
   const first = `sed -n 's/.*"drains":\\[{"pid":\\([0-9]*\\).*/\\1/p' ${meta}`;

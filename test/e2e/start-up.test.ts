@@ -1,4 +1,4 @@
-/** What a start loads, and the texts that need no command at all. How much CPU that takes is measured in bench/start-up.ts. */
+/** Modules loaded at start, and the texts that need no command. bench/start-up.ts measures the CPU time. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -9,22 +9,22 @@ import { fixture, root, usePlace } from './cli.ts';
 const place = usePlace();
 const folder = join(root, 'dist', 'texts');
 
-/** Each takes as long to load as a good part of the whole command. */
-const DEAR =
+/** Each takes a good part of the whole command's time to load. */
+const EXPENSIVE =
   'child_process crypto http http2 https net readline sqlite stream tls worker_threads zlib';
 
-/** The dear modules that a command loads, and the segmenters that it makes. */
+/** The expensive modules that a command loads, and the segmenters that it creates. */
 async function loadedBy(args: readonly string[], env: Record<string, string> = {}) {
   const LOADED_FILE = join(place.folder, 'loaded.json');
-  const NODE_OPTIONS = `--require ${fixture('what-is-loaded.cjs')}`;
+  const NODE_OPTIONS = `--require ${fixture('loaded-modules.cjs')}`;
   const { code, stderr } = await place.tacho(args, { env: { LOADED_FILE, NODE_OPTIONS, ...env } });
   expect([code, stderr]).toEqual([0, '']);
   const { loaded, segmenters } = JSON.parse(readFileSync(LOADED_FILE, 'utf8'));
-  return { dear: DEAR.split(' ').filter((name) => loaded.includes(name)), segmenters };
+  return { expensive: EXPENSIVE.split(' ').filter((name) => loaded.includes(name)), segmenters };
 }
 
 describe('help and version', () => {
-  test('are in files that say what the commands say now', () => {
+  test('are in files that match the current commands', () => {
     const files = readdirSync(folder).map((name) => [
       name.replace('.txt', ''),
       readFileSync(join(folder, name), 'utf8'),
@@ -32,7 +32,7 @@ describe('help and version', () => {
     expect(Object.fromEntries(files)).toEqual(Object.fromEntries(fixedTexts()));
   });
 
-  test('are printed alike by the launcher and by the command', async () => {
+  test('are the same from the launcher and from the command', async () => {
     for (const words of [[], ['run'], ['runs'], ['runs', 'list'], ['eval', 'compare']]) {
       const text = readFileSync(join(folder, `${['tacho', ...words].join('-')}.txt`), 'utf8');
       for (const flag of ['--help', '-h']) {
@@ -47,7 +47,7 @@ describe('help and version', () => {
       );
   });
 
-  test('of what is no command is the help or the mistake that the program knows', async () => {
+  test("for an unknown command are the program's own help or error", async () => {
     const extra = await place.tacho(['run', 'prompt', '--help']);
     expect(extra.stdout).toBe(readFileSync(join(folder, 'tacho-run.txt'), 'utf8'));
     const unknown = await place.tacho(['rns', 'list']);
@@ -62,23 +62,23 @@ describe('help and version', () => {
     expect([code, stderr]).toEqual([70, expect.stringContaining('the disk is full')]);
   });
 
-  test('load none of the modules that take long', async () => {
+  test('load no expensive module', async () => {
     for (const args of [['--help'], ['--version'], ['run', '--help'], ['--state-dir', 'x', '-h']])
-      expect(await loadedBy(args)).toEqual({ dear: [], segmenters: 0 });
+      expect(await loadedBy(args)).toEqual({ expensive: [], segmenters: 0 });
   });
 });
 
-test('listing no runs loads none of the modules that take long', async () => {
-  expect(await loadedBy(['runs', 'list'])).toEqual({ dear: [], segmenters: 0 });
+test('listing no runs loads no expensive module', async () => {
+  expect(await loadedBy(['runs', 'list'])).toEqual({ expensive: [], segmenters: 0 });
 });
 
-test('a command loads what it needs and no more', async () => {
+test('a command loads only the modules it needs', async () => {
   await place.tacho(['run', ...CHAOS, 'zażółć 日本語', '--', ...played('text')]);
   const list = await loadedBy(['runs', 'list']);
-  expect(list).toEqual({ dear: ['crypto', 'sqlite', 'stream'], segmenters: 0 });
+  expect(list).toEqual({ expensive: ['crypto', 'sqlite', 'stream'], segmenters: 0 });
 });
 
-test('completion of commands, options and agents loads none of the modules that take long', async () => {
+test('completion of commands, options and agents loads no expensive module', async () => {
   const args = ['__complete', 'bash', '--', 'run', '--agent', 'c'];
-  expect(await loadedBy(args)).toEqual({ dear: [], segmenters: 0 });
+  expect(await loadedBy(args)).toEqual({ expensive: [], segmenters: 0 });
 });

@@ -23,7 +23,7 @@ function newFolder() {
 
 verifies(
   'ST-6',
-  'three processes append to one state folder at once and every entry is there',
+  'three processes append to one state folder at the same time, and every entry is stored',
   async () => {
     const { folder, state } = newFolder();
     const names = ['a', 'b', 'c'];
@@ -38,25 +38,29 @@ verifies(
   },
 );
 
-verifies('ST-6', 'four processes write the index at once and no transaction is lost', async () => {
-  const { state } = newFolder();
-  const exits = ['a', 'b', 'c', 'd'].map(async (name) => {
-    const child = spawn(process.execPath, [INDEX_WRITER, state.path, name, '200'], {
-      stdio: 'inherit',
+verifies(
+  'ST-6',
+  'four processes write the index at the same time, and no transaction is lost',
+  async () => {
+    const { state } = newFolder();
+    const exits = ['a', 'b', 'c', 'd'].map(async (name) => {
+      const child = spawn(process.execPath, [INDEX_WRITER, state.path, name, '200'], {
+        stdio: 'inherit',
+      });
+      const [code] = await once(child, 'exit');
+      return code as number;
     });
-    const [code] = await once(child, 'exit');
-    return code as number;
-  });
-  expect(await Promise.all(exits)).toEqual([0, 0, 0, 0]);
-  const index = openIndex(state);
-  expect(index.stats()).toMatchObject({ positions: 800, segments: 800 });
-  expect(index.moved_to).toBeNull();
-  index.close();
-});
+    expect(await Promise.all(exits)).toEqual([0, 0, 0, 0]);
+    const index = openIndex(state);
+    expect(index.stats()).toMatchObject({ positions: 800, segments: 800 });
+    expect(index.moved_to).toBeNull();
+    index.close();
+  },
+);
 
 verifies(
   'ST-2',
-  'a follower sees what other processes append, from a cursor on, and stops when told',
+  'a follower sees entries appended by other processes, from a cursor on, and stops on request',
   async () => {
     const { folder, state } = newFolder();
     const first = startWriter([state.journal, 'a', '50'], join(folder, 'a'));
@@ -81,7 +85,7 @@ verifies(
 
 verifies(
   'ST-2',
-  'a follower of an empty journal waits, and its aborting ends it at once',
+  'a follower of an empty journal waits, and an abort ends it immediately',
   async () => {
     const { state } = newFolder();
     const stop = new AbortController();
@@ -94,7 +98,7 @@ verifies(
 
 verifies(
   'ST-8',
-  'links and folders planted in the journal are neither followed nor fatal',
+  'planted links and folders in the journal are neither followed nor fatal',
   async () => {
     const { folder, state } = newFolder();
     const victim = join(folder, 'victim.jsonl');
@@ -126,7 +130,7 @@ verifies(
 
 verifies(
   'ST-8',
-  'a link planted for the spool files or the tombstones is refused and its target is untouched',
+  'a planted link for the spool files or the tombstones is refused, and its target is untouched',
   async () => {
     const { folder, state } = newFolder();
     const victim = join(folder, 'victim');

@@ -1,4 +1,4 @@
-/** Reading along in a file that another process writes. */
+/** Following a file that another process writes. */
 import {
   appendFileSync,
   closeSync,
@@ -76,7 +76,7 @@ for (const watch of [true, false]) {
   });
 }
 
-test('a write is in our hands within milliseconds', async () => {
+test('a write arrives within milliseconds', async () => {
   const agent = startToy('writes-times', ['300', '4', 'lines']);
   const tail = new Tail(agent.stdout_path, { from: 0 });
   const late: number[] = [];
@@ -89,13 +89,13 @@ test('a write is in our hands within milliseconds', async () => {
   await tail.close();
   expect(late.length).toBe(300);
   late.sort((a, b) => a - b);
-  // 0.3 ms on a quiet machine; polling alone would give half the poll's pause, however busy the machine is.
+  // 0.3 ms on an idle machine; polling alone would give half the poll interval, however busy the machine is.
   expect(late[150]).toBeLessThan((LIMITS.tail_poll_ms * 2) / 5);
 });
 
 verifies(
   'RO-7',
-  'a file that grows to 50 MB while it is read costs no more memory than a chunk',
+  'reading a file that grows to 50 MB needs no more memory than a chunk',
   async () => {
     const agent = startToy('grows', ['50']);
     const tail = new Tail(agent.stdout_path, { from: 0 });
@@ -126,7 +126,7 @@ verifies(
   },
 );
 
-test('a read gives at most a chunk, the rest is still known to be there', async () => {
+test('a read returns at most a chunk, and the rest is still known', async () => {
   const path = newFile('x'.repeat(LIMITS.read_chunk_bytes + 10));
   const tail = new Tail(path, { from: 5 });
   expect((await tail.read())?.length).toBe(LIMITS.read_chunk_bytes);
@@ -138,7 +138,7 @@ test('a read gives at most a chunk, the rest is still known to be there', async 
   await tail.close();
 });
 
-test('bytes that were handed out do not change with the next read', async () => {
+test('returned bytes do not change with the next read', async () => {
   const path = newFile('first');
   const tail = new Tail(path, { from: 0 });
   const first = await tail.read();
@@ -148,7 +148,7 @@ test('bytes that were handed out do not change with the next read', async () => 
   await tail.close();
 });
 
-test('a file that is cut is read again from its beginning, and that is reported once', async () => {
+test('a truncated file is read again from its beginning, and that is reported once', async () => {
   const path = newFile('0123456789');
   const tail = new Tail(path, { from: 0 });
   expect(await readAll(tail)).toBe('0123456789');
@@ -169,7 +169,7 @@ for (const [what, then] of [
   ['more than before', 'longer than what was there'],
   ['far more than the window', 'z'.repeat(CAPTURE_LIMITS.tail_window_bytes * 3)],
 ] as const)
-  test(`a file that was cut and has grown again by ${what} is noticed`, async () => {
+  test(`a file that was truncated and has grown again by ${what} is noticed`, async () => {
     const path = newFile('0123456789');
     const tail = new Tail(path, { from: 0 });
     await readAll(tail);
@@ -181,7 +181,7 @@ for (const [what, then] of [
     await tail.close();
   });
 
-test('a long file that was cut and has grown again is noticed, and one that only grows is not', async () => {
+test('a long file that was truncated and has grown again is noticed, and one that only grows is not', async () => {
   const numbered = (from: number) =>
     Array.from({ length: 5_000 }, (_, i) => `line ${from + i}\n`).join('');
   const path = newFile(numbered(0));
@@ -218,7 +218,7 @@ test('bytes that change in place, at the beginning or near the end, are reported
   await tail.close();
 });
 
-test('a file that loses bytes at its end which a read has seen and not given is shortened', async () => {
+test('a file that loses bytes at its end, seen but not returned by a read, is shortened', async () => {
   const path = newFile('0123456789');
   const tail = new Tail(path, { from: 0 });
   const buffer = Buffer.alloc(4);
@@ -231,7 +231,7 @@ test('a file that loses bytes at its end which a read has seen and not given is 
   await tail.close();
 });
 
-test('a file taken away can still be read to its end', async () => {
+test('a removed file can still be read to its end', async () => {
   const path = newFile('before');
   const tail = new Tail(path, { from: 0 });
   rmSync(path);
@@ -240,11 +240,11 @@ test('a file taken away can still be read to its end', async () => {
 });
 
 for (const watch of [true, false]) {
-  test(`waiting ends at a change of any tail, at the abort and at the time limit (${watch ? 'watch' : 'poll'})`, async () => {
+  test(`waiting ends at a change of any tail, at an abort and at the time limit (${watch ? 'watch' : 'poll'})`, async () => {
     const paths = [newFile(), newFile()] as const;
     const tails = paths.map((path) => new Tail(path, { from: 0, watch }));
     for (const tail of tails) expect(await tail.read()).toBe(null);
-    // The watch may still tell of the file's making.
+    // The watch may still report the creation of the file.
     while ((await waitForChange(tails, null, 30)) === 'changed')
       for (const tail of tails) await tail.read();
     expect(await waitForChange(tails, null, 1)).toBe('timeout');
@@ -274,7 +274,7 @@ test('a change between the last read and the wait is not missed', async () => {
   await tail.close();
 });
 
-test('closing while a read is under way is safe, and a closed tail has nothing more', async () => {
+test('closing during a read is safe, and a closed tail returns nothing more', async () => {
   const tail = new Tail(newFile('x'.repeat(1000)), { from: 0 });
   const reading = tail.read();
   await tail.close();

@@ -1,4 +1,4 @@
-/** Paths of a target are those of the folder of its tacho.yaml: no other folder chooses the program of a trusted target. */
+/** Paths of a target are relative to the folder of its tacho.yaml: no other folder chooses the program of a trusted target. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,14 +10,14 @@ const { tacho } = place;
 const proof = () => join(place.folder, 'proof');
 const ran = () => (existsSync(proof()) ? readFileSync(proof(), 'utf8') : '');
 
-/** A program that says who it is. */
+/** A program that prints its name. */
 function program(folder: string, name: string): void {
   mkdirSync(folder, { recursive: true });
   const text = `#!/bin/sh\necho ${name} in "$PWD" >> ${proof()}\n`;
   writeFileSync(join(folder, 'agent.sh'), text, { mode: 0o755 });
 }
 
-/** The user's own project, agreed to. */
+/** The user's own project, with consent. */
 async function trusted(target: object): Promise<void> {
   program(place.work, 'own');
   const config = { default_target: 'go', targets: { go: target } };
@@ -59,7 +59,7 @@ for (const [what, target] of Object.entries(TARGETS)) {
   });
 }
 
-test('the folder of a target is one of the folder of its file', async () => {
+test('the folder of a target is relative to the folder of its file', async () => {
   await trusted({ agent: 'claude', command: './agent.sh', cwd: 'sub' });
   const below = join(place.work, 'unpacked');
   for (const folder of [place.work, below]) mkdirSync(join(folder, 'sub'), { recursive: true });
@@ -67,7 +67,7 @@ test('the folder of a target is one of the folder of its file', async () => {
   expect(ran()).toBe(`own in ${place.work}/sub\n`);
 });
 
-test('consent shows the paths that are meant', async () => {
+test('consent shows the resolved paths', async () => {
   await trusted({ agent: 'claude', command: './agent.sh', cwd: 'sub' });
   const { records } = await tacho(['trust', '--list', '--json']);
   const { work } = place;
@@ -83,7 +83,7 @@ test('a name without a slash is looked up on the PATH', async () => {
   expect(ran()).toBe(`of the path in ${place.work}\n`);
 });
 
-test('--command wins over the target, and is a path of the folder that tacho was started in', async () => {
+test('--command overrides the target, and is relative to the current folder', async () => {
   await trusted({ agent: 'claude', command: './agent.sh' });
   const [here, elsewhere] = [join(place.work, 'here'), join(place.folder, 'elsewhere')];
   program(here, 'named');

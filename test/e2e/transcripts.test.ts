@@ -1,4 +1,4 @@
-/** Transcripts and logs: what every run leaves behind to be read, and how it is read. */
+/** Transcripts and logs: the readable files of every run, and how they are read. */
 import {
   appendFileSync,
   cpSync,
@@ -70,7 +70,7 @@ const logs = () => filesBelow(join(place.state, 'logs'));
 
 verifies(
   'TR-1',
-  'a run writes one line with all that was said and called, for us alone',
+  'a run writes one line with all texts and calls, readable by its owner only',
   async () => {
     const run = await tacho(demo(twoSteps()), { env: { MY_API_TOKEN: SECRET } });
     expect(run.code).toBe(0);
@@ -100,7 +100,7 @@ verifies(
   },
 );
 
-verifies('TR-1', 'a recording of an SDK’s messages writes one too', async () => {
+verifies('TR-1', 'a recording of SDK messages writes one too', async () => {
   const text = readFileSync(recording('claude', 'read'), 'utf8').trimEnd();
   const messages = text.split('\n').map((line) => JSON.parse(line));
   const options = { prompt: 'Read it.', stateDir: place.state };
@@ -115,7 +115,7 @@ verifies('TR-1', 'a recording of an SDK’s messages writes one too', async () =
   ]);
 });
 
-verifies('TR-1', 'that of an import is made when it is first asked for', async () => {
+verifies('TR-1', 'the transcript of an import is made on first use', async () => {
   cpSync(join(testdata('claude', 'skill'), 'session/.claude'), join(place.folder, '.claude'), {
     recursive: true,
   });
@@ -138,7 +138,7 @@ verifies('TR-1', 'that of an import is made when it is first asked for', async (
 
 verifies(
   'TR-1',
-  'a transcript is checked, made again when it is lost, and goes with its run',
+  'a transcript is checked, made again when it is lost, and removed with its run',
   async () => {
     await tacho(demo(twoSteps()));
     const path = only('demo');
@@ -160,7 +160,7 @@ verifies(
   },
 );
 
-verifies('TR-1', 'labels given by hand make no import of a run', async () => {
+verifies('TR-1', 'labels set by hand do not make a run an import', async () => {
   const labels = ['--label', 'imported=x', '--label', `imported_sha256=${'0'.repeat(64)}`];
   await tacho(demo(twoSteps(), ...labels));
   const path = only('demo');
@@ -174,7 +174,7 @@ verifies('TR-1', 'labels given by hand make no import of a run', async () => {
 
 verifies(
   'TR-1',
-  'a run whose recorder was killed has its transcript and its log after recovery',
+  'a run with a killed recorder has its transcript and its log after recovery',
   async () => {
     const steps = [
       { say: 'I wait.', calls: [{ tool: 'run', input: { cmd: 'sleep 2; echo waited' } }] },
@@ -205,7 +205,7 @@ verifies('TR-2', 'without stream_log there is no log', async () => {
   expect(filesOf('claude').length).toBe(1);
 });
 
-verifies('TR-2', 'a raw log is the agent’s bytes as they came, and nothing else', async () => {
+verifies('TR-2', 'a raw log has the agent’s exact bytes, and nothing else', async () => {
   target('    stream_log: raw\n');
   const bytes = Buffer.concat([
     readFileSync(recording('claude', 'read')),
@@ -226,7 +226,7 @@ verifies('TR-2', 'a raw log is the agent’s bytes as they came, and nothing els
 
 verifies(
   'TR-2',
-  'a raw log has marks where secrets stood, also escaped or split over records',
+  'a raw log has marks in place of secrets, even escaped or split over records',
   async () => {
     target('    stream_log: raw\n');
     const secret = 'ghp_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R';
@@ -248,9 +248,9 @@ verifies(
     expect(lines.length).toBe(clean.length + pieces.length + 2);
     expect(text).not.toContain(escaped.slice(24, -2));
     expect(lines.at(-1)).toMatch(/^plain \[REDACTED:\w+:[0-9a-f]{8}\]$/);
-    const told = lines.slice(clean.length, -2).map((line) => JSON.parse(line).event.delta.text);
-    expect(secret.includes(told.slice(1, -1).join(''))).toBe(false);
-    for (const piece of secret.match(/.{1,5}/g) ?? []) expect(told).not.toContain(piece);
+    const deltas = lines.slice(clean.length, -2).map((line) => JSON.parse(line).event.delta.text);
+    expect(secret.includes(deltas.slice(1, -1).join(''))).toBe(false);
+    for (const piece of secret.match(/.{1,5}/g) ?? []) expect(deltas).not.toContain(piece);
   },
 );
 
@@ -263,26 +263,22 @@ verifies('TR-2', 'a summary log has readable lines', async () => {
   expect(text).not.toContain('\u001b');
 });
 
-verifies(
-  'TR-3',
-  'log_format works as stream_log does, with one warning that names it',
-  async () => {
-    target('    log_format: json\n');
-    const file = recording('claude', 'read');
-    const run = await runTarget(file);
-    expect(run.stderr).toBe(
-      'warning: targets.toy.log_format is deprecated: write "stream_log: raw" instead\n',
-    );
-    expect(logs()[0]?.bytes.equals(readFileSync(file))).toBe(true);
-    target('    log_format: summary\n');
-    expect((await runTarget(file)).stderr).toContain('"stream_log: summary"');
-    expect(logs().length).toBe(2);
-  },
-);
+verifies('TR-3', 'log_format works like stream_log, with one warning that names it', async () => {
+  target('    log_format: json\n');
+  const file = recording('claude', 'read');
+  const run = await runTarget(file);
+  expect(run.stderr).toBe(
+    'warning: targets.toy.log_format is deprecated: write "stream_log: raw" instead\n',
+  );
+  expect(logs()[0]?.bytes.equals(readFileSync(file))).toBe(true);
+  target('    log_format: summary\n');
+  expect((await runTarget(file)).stderr).toContain('"stream_log: summary"');
+  expect(logs().length).toBe(2);
+});
 
 verifies(
   'TR-3',
-  'log_format beside stream_log, or a word it does not know, is an error',
+  'log_format together with stream_log, or with an unknown value, is an error',
   async () => {
     target('    log_format: json\n    stream_log: raw\n');
     const both = await runTarget(recording('claude', 'read'));
@@ -320,7 +316,7 @@ verifies('TR-5', 'convert writes transcripts, AgentV rows and ATIF', async () =>
   expect(trajectory.steps.map((step: Row) => step.step_id)).toEqual([1, 2]);
 });
 
-test('texts beyond ASCII are the same in every form', async () => {
+test('texts beyond ASCII are the same in every format', async () => {
   const made = await tacho([
     'convert',
     '--agent',
@@ -348,7 +344,7 @@ const long = () =>
     { say: 'Done.' },
   ]);
 
-test('show folds what is long and says how much is left', async () => {
+test('show folds long texts and says how much is left', async () => {
   await tacho(demo(long()));
   const { stdout, code } = await tacho(['show', '--last']);
   expect(code).toBe(0);
@@ -425,7 +421,7 @@ test('show without a name is the last run; --at begins at a step, a call or an e
   expect(outcome).toBe((await tacho(['runs', 'show', 'last', '--json'])).stdout);
 });
 
-test('show refuses a transcript that nests too deep, and names its line', async () => {
+test('show refuses a transcript that is nested too deep, and names its line', async () => {
   const path = join(place.work, 'deep.jsonl');
   const line = JSON.stringify(transcript([call('Bash', { a: 'DEEP' })]));
   const deep = (depth: number) => line.replace('"DEEP"', '['.repeat(depth) + ']'.repeat(depth));
@@ -438,7 +434,7 @@ test('show refuses a transcript that nests too deep, and names its line', async 
   }
 });
 
-test('show goes through the pager on a terminal, and not with --no-pager', async () => {
+test('show uses the pager on a terminal, and not with --no-pager', async () => {
   await tacho(demo(twoSteps()));
   const shown = async (...more: string[]) => {
     const env = [`TACHO_HOME=${place.state}`, 'PAGER=sed s/^/paged:/', 'LC_ALL=C.UTF-8'];

@@ -1,4 +1,4 @@
-/** What a clone brings takes effect only with the user's consent: configuration, state folders, outboxes. */
+/** Content of a clone takes effect only with the user's consent: configuration, state folders, outboxes. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -55,7 +55,7 @@ describe('tacho.yaml', () => {
       expect(stderr).not.toContain('value-of-it');
     });
 
-  test('no secret in a command or an argument is printed or kept', async () => {
+  test('no secret in a command or an argument is printed or stored', async () => {
     const value = 'Zq81mKpXv0tRs5Wd9Lb2';
     const shape = ['sk', 'ant', 'api03', 'AAbbCCDDeeFFgg00112233445566'].join('-');
     const phrase = 'four "plain" words; $5';
@@ -109,23 +109,23 @@ describe('tacho.yaml', () => {
       const tests = [{ id: 'a', input: 'x', assertions }];
       writeFileSync(join(place.work, 'e.yaml'), JSON.stringify({ tests }));
       await tacho(demo('default'));
-      const told = [];
+      const results = [];
       for (const args of [
         ['run', 'x'],
         ['eval', 'e.yaml', '--run', 'last'],
         ['trust'],
         ['trust', '--list'],
       ])
-        told.push(await tacho(args));
-      expect(told.map(({ code }) => code)).toEqual([2, 2, 0, 0]);
+        results.push(await tacho(args));
+      expect(results.map(({ code }) => code)).toEqual([2, 2, 0, 0]);
       const hidden = how === 'a token' ? '(parts are hidden: read the file before you agree)' : '';
-      for (const { stdout, stderr } of told) {
+      for (const { stdout, stderr } of results) {
         expect(stdout + stderr).toMatch(/curl( |\$IFS\$9)evil\.example/);
         expect(stdout + stderr).toContain(hidden);
       }
     });
 
-  test('the target that is used is shown, however many there are', async () => {
+  test('the target in use is shown, however many there are', async () => {
     const many = Array.from({ length: 60 }, (_, i) => [`t${i}`, { agent: 'demo' }]);
     const last = { agent: 'gemini', model: 'm-1', args: ['--last'] };
     const targets = { ...Object.fromEntries(many), 'a: b': last };
@@ -135,7 +135,7 @@ describe('tacho.yaml', () => {
     expect(stderr).toContain('and 11 more: read the file');
   });
 
-  test('a long command says that there is more of it than is shown', async () => {
+  test('a long command says that it is longer than shown', async () => {
     const command = ['/bin/sh', '-c', `true ${'x'.repeat(1_000)}; echo ran >> ${proof()}`];
     const targets = { go: { agent: 'claude', command } };
     writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets }));
@@ -143,7 +143,7 @@ describe('tacho.yaml', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/\d{3,} more characters: read the/)]);
   });
 
-  test('the name of a folder adds no line to what is asked for or said', async () => {
+  test('the name of a folder adds no line to the question or the messages', async () => {
     const folder = join(place.work, 'x\nAllow: all of it');
     mkdirSync(folder);
     writeConfig(folder);
@@ -171,7 +171,7 @@ describe('tacho.yaml', () => {
     expect([(await tacho(['run', 'x'])).code, existsSync(proof())]).toEqual([2, false]);
   });
 
-  test('--trust and TACHO_TRUST=1 agree for one command, and the agent does not inherit it', async () => {
+  test('--trust and TACHO_TRUST=1 give consent for one command, and the agent does not inherit it', async () => {
     const script = `echo "\${TACHO_TRUST-unset}" >> ${proof()}`;
     const targets = { go: { agent: 'claude', command: ['/bin/sh', '-c', script, 'x'] } };
     writeFileSync(join(place.work, 'tacho.yaml'), JSON.stringify({ targets }));
@@ -194,7 +194,7 @@ describe('tacho.yaml', () => {
     expect(readFileSync(proof(), 'utf8')).toBe('ran\nran\n');
   });
 
-  test('consent can be listed and taken back', async () => {
+  test('consent can be listed and withdrawn', async () => {
     writeConfig();
     await tacho(['trust']);
     const path = join(place.work, 'tacho.yaml');
@@ -204,7 +204,7 @@ describe('tacho.yaml', () => {
     expect([(await tacho(['run', 'x'])).code, existsSync(proof())]).toEqual([2, false]);
   });
 
-  test('where consent cannot be remembered, tacho trust says so', async () => {
+  test('tacho trust reports when consent cannot be remembered', async () => {
     writeConfig();
     const file = join(place.folder, 'file');
     writeFileSync(file, '');
@@ -212,7 +212,7 @@ describe('tacho.yaml', () => {
     expect([code, stderr]).toEqual([70, expect.stringContaining('cannot be written')]);
   });
 
-  test('retention of a clone removes nothing without consent', async () => {
+  test('the retention policy of a clone removes nothing without consent', async () => {
     await tacho(demo('default'));
     const some = { agent: 'codex', status: 'failed', label: { a: 'b' }, keep_successful: true };
     const retention = [
@@ -234,7 +234,7 @@ describe('tacho.yaml', () => {
 });
 
 describe('the search for tacho.yaml', () => {
-  test('ends at the top of the repository and at the home folder', async () => {
+  test('stops at the top of the repository and at the home folder', async () => {
     writeConfig(place.folder);
     mkdirSync(join(place.work, '.git'));
     const below = join(place.work, 'a', 'b');
@@ -255,7 +255,7 @@ describe('the search for tacho.yaml', () => {
     ['every user can write', 0o1777],
     ['a group can write', 0o775],
   ] as const)
-    test(`a file in a folder above that ${what} is ignored, and named`, async () => {
+    test(`a file in a parent folder that ${what} is ignored and reported`, async () => {
       if (mode === 0o775 && process.getuid?.() !== 0 && process.getgid?.() === process.getuid?.())
         return note('trust.test.ts: needs a group that is not private');
       writeConfig();
@@ -269,7 +269,7 @@ describe('the search for tacho.yaml', () => {
       expect((await tacho(demo('default'), { cwd: mine })).code).toBe(0);
     });
 
-  test('a file that others can write, or of another user, is refused whatever was agreed to', async () => {
+  test('a file that others can write, or another user owns, is refused even with consent', async () => {
     writeConfig();
     const path = join(place.work, 'tacho.yaml');
     await tacho(['trust']);
@@ -286,7 +286,7 @@ describe('the search for tacho.yaml', () => {
   });
 });
 
-test('a link is not read when it leads out of the repository', async () => {
+test('a link is not read when it points out of the repository', async () => {
   mkdirSync(join(place.work, '.git'));
   mkdirSync(join(place.work, 'a'));
   writeFileSync(join(place.folder, 'outside'), 'word-of-the-file: 1\n');
@@ -311,7 +311,7 @@ for (const [what, make] of [
   ['a folder', (path: string) => void mkdirSync(path)],
   ['a file of 1 MiB', (path: string) => writeFileSync(path, '#'.repeat(1024 * 1024))],
 ] as const)
-  test(`${what} in the place of tacho.yaml is refused at once, here and above`, async () => {
+  test(`${what} in place of tacho.yaml is refused immediately, here and above`, async () => {
     make(join(place.work, 'tacho.yaml'));
     const below = join(place.work, 'below');
     mkdirSync(below);
@@ -324,7 +324,7 @@ for (const [what, make] of [
     }
   });
 
-/** A collector that only listens; tells what came. */
+/** A collector that only listens and returns what it received. */
 async function listener(): Promise<{ url: string; came: () => string; dialled: () => number }> {
   let text = '';
   let connections = 0;
@@ -368,7 +368,7 @@ function plantOutbox(state: string, url: string, more: object = {}): void {
 
 const RUN = 'r_01m7ek9waharpypwdc3ap3fmfq';
 
-/** A run that was killed, as its spool says, and that is sent to a collector. */
+/** A killed run, according to its spool, that is sent to a collector. */
 function plantSpool(state: string, url: string): void {
   writeFileSync(secret(), 'dummy-private-key\n', { mode: 0o600 });
   const spool = join(state, 'spool', RUN);
@@ -395,7 +395,7 @@ const COMMANDS = [demo('default'), ['runs', 'recover'], ['emit', '--wait', '0', 
 
 describe('a state folder made elsewhere', () => {
   for (const [what, plant] of Object.entries(PLANTS))
-    test(`its ${what} is not acted on, with any command and any mark; it can be recorded into`, async () => {
+    test(`its ${what} is ignored by every command, with any mark; new runs can be recorded in it`, async () => {
       const evil = await listener();
       for (const [i, args] of COMMANDS.entries()) {
         const home = join(place.folder, `clone-${i}`);
@@ -413,7 +413,7 @@ describe('a state folder made elsewhere', () => {
       expect([evil.dialled(), evil.came()]).toEqual([0, '']);
     });
 
-  test('a journal beside its index deletes no file', async () => {
+  test('a journal next to its index deletes no file', async () => {
     await tacho(demo('default'));
     const victim = plantJournal(join(place.state, 'tacho.db'));
     const { code, stdout, stderr } = await tacho(['runs', 'list', '--json']);
@@ -421,7 +421,7 @@ describe('a state folder made elsewhere', () => {
     expect(stderr).toContain('damaged');
   });
 
-  test('files put into the outbox and the spool of a known folder reach no address that the user did not name', async () => {
+  test('files added to the outbox and the spool of a known folder reach no address that the user did not give', async () => {
     const evil = await listener();
     await tacho(demo('default'));
     plantOutbox(place.state, evil.url);
@@ -433,7 +433,7 @@ describe('a state folder made elsewhere', () => {
     expect([evil.dialled(), evil.came()]).toEqual([0, '']);
   });
 
-  test('tacho trust agrees to no address and no token file of an outbox or a spool', async () => {
+  test('tacho trust gives no consent to an address or a token file of an outbox or a spool', async () => {
     const evil = await listener();
     plantOutbox(place.state, evil.url);
     plantSpool(place.state, evil.url);
@@ -456,7 +456,7 @@ describe('a state folder made elsewhere', () => {
     expect([evil.dialled(), evil.came()]).toEqual([0, '']);
   });
 
-  describe('an address that the user named', () => {
+  describe('an address that the user gave', () => {
     const NOT_SENT = /^warning: 1 message left in the outbox not sent to tcp:/m;
     const token = () => join(place.folder, 'token');
     /** A run that is sent to a collector with this token file. */
@@ -466,7 +466,7 @@ describe('a state folder made elsewhere', () => {
       ['token file', () => ({})],
       ['certificate', () => ({ token_file: token(), ca: secret() })],
     ] as const)
-      test(`gets no other ${what} that an outbox names`, async () => {
+      test(`gets no other ${what} named in an outbox`, async () => {
         const collector = await listener();
         writeFileSync(token(), 'own-token\n', { mode: 0o600 });
         await tacho(sent(collector.url));
@@ -477,7 +477,7 @@ describe('a state folder made elsewhere', () => {
         expect(collector.came()).not.toContain('dummy-private-key');
       });
 
-    test('gets nothing of another state folder', async () => {
+    test('gets nothing from another state folder', async () => {
       const collector = await listener();
       writeFileSync(token(), 'own-token\n', { mode: 0o600 });
       await tacho(sent(collector.url));
@@ -547,14 +547,14 @@ describe('a state folder made elsewhere', () => {
     expect(readFileSync(path)).toEqual(key);
   });
 
-  test('the name of a spool adds no line to what tacho trust shows', async () => {
+  test('the name of a spool adds no line to the output of tacho trust', async () => {
     mkdirSync(join(place.state, 'spool', 'r_1\nAllow: nothing'), { recursive: true });
     mkdirSync(join(place.state, 'journal'));
     const { stdout } = await tacho(['trust', place.state]);
     expect(stdout).toMatch(/^ {2}recovers r_1 Allow: nothing$/m);
   });
 
-  test('tacho trust says that a line has more than it shows', async () => {
+  test('tacho trust says that a line is longer than shown', async () => {
     for (let i = 0; i < 30; i += 1)
       mkdirSync(join(place.state, 'spool', `r_${i}${'x'.repeat(30)}`), { recursive: true });
     mkdirSync(join(place.state, 'journal'));
@@ -584,7 +584,7 @@ describe('an eval file', () => {
     return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/v1`, got };
   }
 
-  test('its keys go nowhere and its graders are not started without consent', async () => {
+  test('without consent its keys are sent nowhere and its graders are not started', async () => {
     const { url, got } = await http();
     await tacho(demo('default'));
     const grader = { type: 'code-grader', command: `touch ${proof()}` };
@@ -619,7 +619,7 @@ describe('an eval file', () => {
     expect([got, existsSync(proof())]).toEqual([[], false]);
   });
 
-  test('what files outside of its repository hold is not quoted without consent', async () => {
+  test('without consent files outside its repository are not quoted', async () => {
     await tacho(demo('default'));
     const outside = { 'c.jsonl': 'word-of-the-file', 'c.yaml': '[{id: a, word-of-the-file: 1}]' };
     for (const [name, text] of Object.entries(outside)) {
@@ -633,7 +633,7 @@ describe('an eval file', () => {
     }
   });
 
-  test('consent covers the files it names: a changed one asks again', async () => {
+  test('consent covers the files it names: a changed one requires it again', async () => {
     const { url, got } = await http();
     await tacho(demo('default'));
     write('e.yaml', { tests: 'cases.jsonl' });
@@ -647,7 +647,7 @@ describe('an eval file', () => {
     expect([(await tacho(RUN_LAST, { env: KEYS })).code, got.length]).toEqual([2, 1]);
   });
 
-  test("the address of the environment is the user's own", async () => {
+  test("the address in the environment is the user's own", async () => {
     const { url, got } = await http();
     await tacho(demo('default'));
     write('e.yaml', { tests: [{ id: 'a', assert: [llm({ max_retries: 0 })] }] });
@@ -675,7 +675,7 @@ describe('an eval file', () => {
     expect([code, stderr]).toEqual([0, '']);
   });
 
-  test('a link in its repository that leads out of it is a file or folder outside', async () => {
+  test('a link out of its repository counts as a file or folder outside', async () => {
     await tacho(demo('default'));
     mkdirSync(join(place.work, '.git'));
     writeFileSync(secret(), 'x');
@@ -716,7 +716,7 @@ describe('on a terminal', () => {
     writeConfig();
     const refused = open();
     await asked(refused);
-    // What is asked for is shown with the question, not only after it.
+    // The request is shown with the question, not only after it.
     expect(refused.bytes()).toMatch(/consent:\s+target go: starts \/bin\/sh -c [\s\S]*\[y\/N\]/);
     refused.type('n\r');
     expect([(await refused.ended).code, existsSync(proof())]).toEqual([2, false]);
@@ -737,11 +737,11 @@ describe('on a terminal', () => {
     ['stdin', '< /dev/null'],
     ['stderr', '2> errors'],
   ])
-    test(`nothing is asked when ${stream} is no terminal, and no answer is read`, async () => {
+    test(`nothing is asked when ${stream} is not a terminal, and no answer is read`, async () => {
       if (!can('script', 'trust.test.ts')) return;
       writeConfig();
       const pty = open('sh', '-c', `"$@" ${redirection}; code=$?; echo ended; exit $code`, 'sh');
-      // Waits in the terminal for whoever reads from it.
+      // Stays in the terminal for the next reader.
       pty.type('y\r');
       expect([(await pty.ended).code, existsSync(proof())]).toEqual([2, false]);
       const errors = join(place.work, 'errors');

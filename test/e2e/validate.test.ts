@@ -28,7 +28,7 @@ function file(name: string, text: string | Buffer): string {
   return path;
 }
 
-/** As a collector stores them. */
+/** As stored by a collector. */
 async function store(made: Stream): Promise<void> {
   const state = openStateDir(livePaths(place.state).dir);
   const journal = openJournal(state.journal);
@@ -41,13 +41,13 @@ async function store(made: Stream): Promise<void> {
 
 verifies(
   'CF-2',
-  'a good stream passes with exit 0: a table with every rule, and JSON',
+  'a good stream passes with exit code 0: a table with every rule, and JSON',
   async () => {
     const path = file('good.jsonl', plain().text);
     const table = await place.tacho(['validate', path]);
     expect(table).toMatchObject({ code: 0, stderr: '' });
     expect(table.stdout).toMatch(
-      /^rule +what +checked +failed +rate +threshold +verdict\n1\.1 +tool_call_request is complete +1 +0 +100 % +100 % +passed\n/,
+      /^verdict +rule +failed\npassed +1\.1 tool_call_request is complete +0 of 1\n/,
     );
     expect(table.stdout).toContain('live: 4 lines, 1 session: passed');
     const json = JSON.parse((await place.tacho(['validate', path, '--json'])).stdout);
@@ -58,7 +58,7 @@ verifies(
 
 verifies(
   'CF-2',
-  'what fails is told with its line numbers, in all three forms, with exit 1',
+  'failures are reported with their line numbers, in all three formats, with exit code 1',
   async () => {
     const made = stream().start().raw('garbage').response('c9').raw('\u001b[2Jx');
     const input = made.text;
@@ -66,7 +66,7 @@ verifies(
     const table = await place.tacho(['validate', '-', '--junit', junit], { input });
     expect(table.code).toBe(1);
     expect(table.stdout).toMatch(
-      /\n7\.1 [^\n]*: 2 failed\n {2}line 2: Unexpected token in JSON\n {2}line 4: /,
+      /\n7\.1 [^\n]*: 2 of 4 failed; 50 % passed, 100 % must pass\n {2}line 2: Unexpected token in JSON\n {2}line 4: /,
     );
     expect(table.stdout).toContain('line 3, session s1, seq 2: no earlier tool_call_request');
     expect(table.stdout).not.toContain('\u001b');
@@ -80,20 +80,25 @@ verifies(
   },
 );
 
-verifies('CF-3', 'what could not be judged is said, passes only without --strict', async () => {
-  const path = file('good.jsonl', plain().text);
-  const table = await place.tacho(['validate', path]);
-  expect(table.stdout).toMatch(/\n5\.2 [^\n]* – +100 % +not judged\n/);
-  expect(table.stdout).toMatch(
-    /\nNot judged \(\*: in part\):\n[\s\S]*\n {2}5\.2 a stream does not show memory/,
-  );
-  const strict = await place.tacho(['validate', path, '--strict']);
-  expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('--strict') });
-});
+verifies(
+  'CF-3',
+  'rules that could not be judged are reported, and pass only without --strict',
+  async () => {
+    const path = file('good.jsonl', plain().text);
+    const table = await place.tacho(['validate', path]);
+    expect(table.stdout).toMatch(/\nnot judged +5\.2 [^\n]* –\n/);
+    expect(table.stdout).toMatch(
+      /\nNot judged \(\*: in part\):\n[\s\S]*\n {2}5\.2 a stream does not show memory/,
+    );
+    const strict = await place.tacho(['validate', path, '--strict']);
+    expect(strict).toMatchObject({ code: 1, stderr: expect.stringContaining('--strict') });
+  },
+);
 
 test('a redaction pattern that matches the verdict does not change the exit code', async () => {
   file('tacho.yaml', "redact: ['failed']\n");
-  const result = await place.tacho(['validate', '-'], { input: 'garbage\n' });
+  const args = ['validate', '-', '--format', 'live'];
+  const result = await place.tacho(args, { input: 'garbage\n' });
   expect(result).toMatchObject({ code: 1, stdout: expect.stringContaining('[REDACTED:pattern:') });
 });
 
@@ -124,6 +129,17 @@ test('a redaction pattern that matches words of a report changes none of them', 
   expect(row).toMatchObject({ session_id: 's1', seq: expect.any(Number), review: null });
 });
 
+test('a file of no known format gets a hint instead of a report in which nothing is judged', async () => {
+  const recording = join(import.meta.dirname, '../../src/agents/codex/testdata/text/stdout.jsonl');
+  const { code, stdout, stderr } = await place.tacho(['validate', recording]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: no line is a live message, a run-event or a transcript: it looks like stdout of codex; to convert it: tacho convert --agent codex --from stdout --to transcript\n',
+  });
+});
+
 test('an empty stream fails and says so', async () => {
   for (const input of ['', '\n\n']) {
     const result = await place.tacho(['validate', '-'], { input });
@@ -140,11 +156,11 @@ test.each([
   [['validate', '--stored', '--format', 'live']],
   [['review']],
   [['review', 'accept', 's1', '0']],
-])('%j is a mistake in the arguments', async (args) => {
+])('%j is a usage error', async (args) => {
   expect(await place.tacho(args)).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('a file that is not there, or a board or session that nobody wrote, is said', async () => {
+test('a missing file, and a board or session without content, are reported', async () => {
   for (const args of [
     ['validate', 'nowhere.jsonl'],
     ['validate', '--board'],
@@ -163,7 +179,7 @@ test('a file that is not there, or a board or session that nobody wrote, is said
   expect(filesBelow(place.state)).toEqual([]);
 });
 
-test('several files have a line each, a total, an array of reports and a suite each', async () => {
+test('each of several files has a line, a report and a suite, followed by a total', async () => {
   const good = file('good.jsonl', plain().text);
   const bad = file('bad.jsonl', '{"schema_version":"openagent.run_event.v1"}\n');
   const empty = file('empty.jsonl', '');
@@ -187,7 +203,7 @@ test('several files have a line each, a total, an array of reports and a suite e
   ]);
 });
 
-test('what arrived is held against what was sent', async () => {
+test('received messages are compared with the sent ones', async () => {
   const sent = file('sent.jsonl', plain().text);
   const same = file('same.jsonl', plain().text);
   const other = file('other.jsonl', plain().text.replace('a b', 'a c'));
@@ -201,7 +217,7 @@ test('what arrived is held against what was sent', async () => {
   });
 });
 
-test('a line over the limit, one without an end, CRLF and blank lines do not upset the count', async () => {
+test('a line over the limit, one without an end, CRLF and blank lines do not change the count', async () => {
   const long = `{"type":"${'x'.repeat(LIMITS.live_message_bytes_max)}"}`;
   const [first, ...rest] = plain().lines.map(({ text }) => text);
   const path = file('odd.jsonl', `${first}\r\n\n${long}\n${rest.join('\n')}`);
@@ -212,7 +228,7 @@ test('a line over the limit, one without an end, CRLF and blank lines do not ups
   ]);
 });
 
-test('arrival times that the receiver noted are judged', async () => {
+test('arrival times noted by the receiver are judged', async () => {
   const late = plain().text.replaceAll(/"timestamp":"([^"]+)Z"/g, (all, time) => {
     const at = new Date(Date.parse(`${time}Z`) + 60).toISOString();
     return `${all},"received_at":"${at}"`;
@@ -223,7 +239,7 @@ test('arrival times that the receiver noted are judged', async () => {
   expect(ruleOf(report, '3.2')).toMatchObject({ checked: 4, failed: 2, verdict: 'failed' });
 });
 
-test('the records of a run pass by themselves, and fail when one is taken out', async () => {
+test('the records of a run pass alone, and fail when one is removed', async () => {
   const run = await place.tacho([
     'run',
     ...CHAOS,
@@ -280,7 +296,7 @@ test('a transcript passes, and fails when it contradicts itself', async () => {
   });
 });
 
-/** A session of this many messages whose ids say where it was made. */
+/** A session of this many messages; their ids say where it was made. */
 function longSession(session: string, count: number): Stream {
   const made = stream();
   made.session = session;
@@ -291,7 +307,7 @@ function longSession(session: string, count: number): Stream {
 
 verifies(
   'CF-5',
-  'people accept and reject what was drawn, and the report has the tallies',
+  'people accept and reject sampled messages, and the report has the tallies',
   async () => {
     const made = longSession('s1', 600);
     await store(made);
@@ -337,7 +353,7 @@ verifies(
 
 verifies(
   ['CF-5', 'ST-8'],
-  'no word on a message is written through a link in the place of the folder',
+  'no verdict on a message is written through a link in place of the folder',
   async () => {
     await store(longSession('s1', 600));
     const [{ seq }] = (await place.tacho(['review', '--json'])).records;
@@ -357,7 +373,7 @@ verifies(
 
 verifies(
   'CF-5',
-  'in a terminal one after the other is shown, harmless, and asked about',
+  'on a terminal one message after the other is shown, escaped, with a question',
   async () => {
     await store(longSession('s1', 600));
     const drawn = Array.from({ length: 600 }, (_, at) => at + 1).filter((seq) =>
@@ -374,7 +390,7 @@ verifies(
       await pty.until('the note', (lines) => lines.some((line) => line.startsWith('Note')));
       pty.type('fine\n');
       await pty.until('the second', asks(drawn[1]));
-      // What begins like an answer is none.
+      // A line that only begins like an answer is not an answer.
       pty.type('all of it is fine\n');
       const asked = (lines: string[]) => lines.filter((line) => line.startsWith('Accept,')).length;
       await pty.until('the question again', (lines) => asked(lines) > 1 && asks(drawn[1])(lines));
@@ -393,7 +409,7 @@ verifies(
   },
 );
 
-test('one stored session is judged by itself, whatever the others hold', async () => {
+test('one stored session is judged alone, whatever the others contain', async () => {
   const made = plain();
   made.session = 's2';
   made.start().request();
@@ -406,7 +422,7 @@ test('one stored session is judged by itself, whatever the others hold', async (
 
 verifies(
   'CF-4',
-  'the board counts overall and by session, and keeps what fails whole',
+  'the board counts in total and by session, and stores failing messages completely',
   async () => {
     const paths = livePaths(place.state);
     mkdirSync(paths.dir, { recursive: true });
@@ -419,7 +435,7 @@ verifies(
       if (text.includes('handshake_response')) board.sent(text);
       else board.take(readText(text), { received_ms, connection: 'k1' });
     }
-    // Written by itself, without anybody closing the board.
+    // Written without closing the board.
     await until(() => filesBelow(paths.dir).some(({ path }) => path === paths.board), 'the board');
     const open = await place.tacho(['validate', '--board', '--json']);
     expect(open.code).toBe(1);
@@ -450,7 +466,7 @@ verifies(
   },
 );
 
-verifies('CF-4', 'the log of failing messages is bounded: the older half goes', async () => {
+verifies('CF-4', 'the log of failing messages is bounded: the older half is removed', async () => {
   const paths = livePaths(place.state);
   mkdirSync(paths.dir, { recursive: true });
   const board = createBoard(paths);
@@ -468,20 +484,24 @@ verifies('CF-4', 'the log of failing messages is bounded: the older half goes', 
   expect(JSON.parse(JSON.parse(lines.at(-1) ?? '').text).at).toBe(19);
 });
 
-test('a board that cannot write its files counts that and goes on', () => {
+test('a board that cannot write its files counts that and continues', () => {
   const board = createBoard(livePaths(join(place.folder, 'nowhere')));
   board.take(readText('garbage'), { received_ms: START_MS, connection: null });
   expect(board.state()).toMatchObject({ failing_lost: 1, report: { faulty: 1 } });
   board.close();
 });
 
-verifies('CF-6', '50,000 messages a second are judged on one core, in bounded memory', async () => {
-  const path = join(place.work, 'long.jsonl');
-  const count = 20 * ROUND;
-  await writeStream(path, count);
-  const command = [process.execPath, bin, 'validate', path];
-  // CPU time: what else the machine does must not decide. The best of three, start-up included.
-  const best = Math.min(...[1, 2, 3].map(() => cpuSeconds(command)));
-  expect(count / best).toBeGreaterThan(50_000);
-  expect(await memoryMb(command)).toBeLessThan(350);
-});
+verifies(
+  'CF-6',
+  '50,000 messages per second are judged on one core, in bounded memory',
+  async () => {
+    const path = join(place.work, 'long.jsonl');
+    const count = 20 * ROUND;
+    await writeStream(path, count);
+    const command = [process.execPath, bin, 'validate', path];
+    // CPU time, so that other work on the machine does not matter. The best of three, start-up included.
+    const best = Math.min(...[1, 2, 3].map(() => cpuSeconds(command)));
+    expect(count / best).toBeGreaterThan(50_000);
+    expect(await memoryMb(command)).toBeLessThan(350);
+  },
+);

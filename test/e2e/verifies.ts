@@ -1,4 +1,4 @@
-/** `verifies('RE-3', …)`: a test that cites the requirement it verifies; the gate reads the citations from the sources. */
+/** `verifies('RE-3', …)`: a test that cites its requirement; test/contract/requirements.test.ts reads the citations. */
 import { test } from 'vitest';
 
 export function verifies(

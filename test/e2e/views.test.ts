@@ -1,4 +1,4 @@
-/** Views that fail: each is dropped and reported, the run is recorded all the same. */
+/** Failing views: each is dropped and reported, and the run is still recorded. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -43,7 +43,7 @@ const FAILING: [string, () => View['take']][] = [
     },
   ],
   [
-    'throws what is no error',
+    'throws a value that is not an error',
     () => () => {
       throw null;
     },
@@ -80,7 +80,7 @@ for (const [what, make] of FAILING) {
 
 verifies(
   ['RE-20', 'ST-2'],
-  'an outcome that fails on the way says so, and how the run ended',
+  'an outcome that fails halfway says so, and how the run ended',
   async () => {
     const options = { agent: demoAgent, env: {}, redact: [], state_dir: place.state };
     const recording = openRecording(options, 'r_1', []);
@@ -123,7 +123,7 @@ verifies(
 
 verifies(
   ['ST-9', 'TR-1'],
-  'a state folder without room for long transcripts: the run goes to its end and is recorded',
+  'a state folder without space for long transcripts does not stop the run, which is recorded',
   async () => {
     expect((await tacho(demo('fixed'))).code).toBe(0);
     const tmp = join(place.state, 'tmp');
@@ -146,7 +146,7 @@ verifies(
 
 verifies(
   ['ST-9', 'TR-2'],
-  'a log that cannot be written is reported and written by a recovery',
+  'a log that cannot be written is reported, and a recovery writes it',
   async () => {
     expect((await tacho(demo('fixed'))).code).toBe(0);
     writeFileSync(join(place.state, 'logs'), 'in the way');
@@ -154,7 +154,7 @@ verifies(
     expect([exit_reason, failed_views.map(({ view }) => view)]).toEqual(['ok', ['the log']]);
     rmSync(join(place.state, 'logs'));
     expect(spools(place)).toEqual([run_id]);
-    // As if the process of this test had ended. It has a home of its own, so that the folder is not the command's.
+    // As if the process of this test had exited. It has its own home, so that the folder is not the command's.
     const meta = join(place.state, 'spool', run_id, 'meta.json');
     const { owner, ...rest } = JSON.parse(readFileSync(meta, 'utf8'));
     const dead = { ...owner, pid: 2 ** 22 + 1, life: null };

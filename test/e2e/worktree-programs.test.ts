@@ -1,4 +1,4 @@
-/** Looking at a git work tree runs no program that the repository's own configuration names. */
+/** Reading a git work tree runs no program that the repository's own configuration names. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,12 +13,12 @@ import { can } from './needs.ts';
 interface Repository {
   top: string;
   proof: string;
-  /** A command that leaves a proof of having run. */
+  /** A command that leaves proof that it ran. */
   program: string;
   git(...args: string[]): string;
 }
 
-/** `f` is committed, has another content by now, and looks so to git: it must be read. Every file has the filter `x`. */
+/** `f` is committed and has changed since, so that git must read it. Every file has the filter `x`. */
 function repository(): Repository {
   const folder = testFolder();
   const top = join(folder, 'r');
@@ -72,7 +72,7 @@ for (const key of KEYS)
     expect([existsSync(proof), paths]).toEqual([false, ['new']]);
   });
 
-test('a required filter, one of an included file, and one of a linked work tree are not run', async () => {
+test('a required filter, one in an included file, and one in a linked work tree are not run', async () => {
   const { top, proof, program, git } = repository();
   const linked = join(top, '..', 'linked');
   git('worktree', 'add', '-q', linked);
@@ -93,7 +93,7 @@ test('a required filter, one of an included file, and one of a linked work tree 
 
 for (const [what, name] of [
   ['an equals sign', 'a=b'],
-  ['a byte that is no UTF-8', '\xff'],
+  ['a byte that is not UTF-8', '\xff'],
 ] as const)
   test(`a filter with ${what} in its name is not run; the tree is not compared`, async () => {
     const { top, proof, program } = repository();
@@ -114,7 +114,7 @@ for (const [what, names] of [
   ['more filters than are switched off', Array.from({ length: 101 }, (_, at) => `x${at}`)],
   ['a filter with a name too long for a command line', ['x'.repeat(200_000)]],
 ] as const)
-  test(`${what}: none is run, and the tree is not compared`, async () => {
+  test(`with ${what}, none is run, and the tree is not compared`, async () => {
     const { top, proof, program } = repository();
     const clean = `\tclean = ${JSON.stringify(program)}\n`;
     const sections = names.map((name) => `[filter "${name}"]\n${clean}`);
@@ -127,7 +127,7 @@ for (const [what, names] of [
     ]);
   });
 
-test('a configuration too long to be listed: no filter is run, and the tree is not compared', async () => {
+test('with a configuration too long to be listed, no filter is run, and the tree is not compared', async () => {
   const { top, proof, program, git } = repository();
   git('config', 'filter.x.clean', program);
   const long = `[a "${'x'.repeat(2 ** 20)}"]\n\tb = c\n`;
@@ -176,7 +176,7 @@ test('core.worktree does not make tacho read another folder', async () => {
   }
 });
 
-test('a repository that names the one around it as its work tree runs none of its filters', async () => {
+test('a repository that names its parent repository as its work tree runs none of its filters', async () => {
   const { top, proof, program, git } = repository();
   git('config', 'filter.x.clean', program);
   const inner = join(top, 'inner');
@@ -201,7 +201,7 @@ for (const key of ['filter.x.clean', 'core.fsmonitor'])
     expect([existsSync(proof), paths]).toEqual([false, ['new']]);
   });
 
-test('a bare repository among the files of a clone is not taken for the repository', async () => {
+test('a bare repository among the files of a clone is not mistaken for the repository', async () => {
   const { top, proof, program, git } = repository();
   const inner = join(top, 'inner');
   git('init', '-q', '--bare', inner);
@@ -245,14 +245,14 @@ const says = async () => {
   return JSON.stringify(JSON.parse(stdout).completeness).includes('worktree_unread');
 };
 
-test('a run says that the work tree was not compared', async () => {
+test('a run reports that the work tree was not compared', async () => {
   git('init', '-q');
   appendFileSync(join(place.work, '.git', 'config'), '[filter "a=b"]\n\tclean = false\n');
   expect((await place.tacho(demo('default'))).code).toBe(0);
   expect(await says()).toBe(true);
 });
 
-test('so does one with a configuration that never ends, after waiting once', async () => {
+test('a run with an endless configuration reports it, too, after waiting once', async () => {
   git('init', '-q');
   git('config', 'include.path', '../pipe');
   execFileSync('mkfifo', [join(place.work, 'pipe')]);
@@ -262,7 +262,7 @@ test('so does one with a configuration that never ends, after waiting once', asy
   expect(await says()).toBe(true);
 });
 
-test('so does one that removes the repository', async () => {
+test('a run that removes the repository reports it, too', async () => {
   git('init', '-q');
   const script = join(place.folder, 'script.yaml');
   const call = { tool: 'run', input: { cmd: `rm -rf ${join(place.work, '.git')}` } };

@@ -1,4 +1,4 @@
-/** What an agent did to a git work tree, found by looking before and after. */
+/** Changes that an agent made to a git work tree, found by comparing before and after. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -81,7 +81,7 @@ const modified = (path: string, size: number | null): FileChange => ({
 });
 const deleted = (path: string): FileChange => ({ path, operation: 'deleted', size: null });
 
-verifies('RO-10', 'in a clean tree, created, modified and deleted files are told', async () => {
+verifies('RO-10', 'in a clean tree, created, modified and deleted files are reported', async () => {
   const repo = threeFiles();
   const found = await changes(repo.top, () => {
     repo.put('new', 'new\n');
@@ -100,7 +100,7 @@ verifies('RO-10', 'in a clean tree, created, modified and deleted files are told
 
 verifies(
   'RO-10',
-  'files that were dirty before count only when their content changed',
+  'files that were already dirty count only when their content changed',
   async () => {
     const repo = threeFiles();
     repo.put('a', 'dirty\n');
@@ -165,7 +165,7 @@ verifies(
 
 verifies(
   'RO-10',
-  'a checkout, a hard reset and a restore tell the files they changed',
+  'a checkout, a hard reset and a restore report the files they changed',
   async () => {
     const repo = threeFiles();
     repo.git('checkout', '-q', '-b', 'other');
@@ -183,7 +183,7 @@ verifies(
   },
 );
 
-verifies('RO-10', 'a file that is moved is one deleted and one created', async () => {
+verifies('RO-10', 'a moved file is one deleted and one created file', async () => {
   const repo = threeFiles();
   expect(await changes(repo.top, () => repo.git('mv', 'a', 'z'))).toEqual([
     deleted('a'),
@@ -191,7 +191,7 @@ verifies('RO-10', 'a file that is moved is one deleted and one created', async (
   ]);
 });
 
-test('a conflict is seen as the change to the file it is', async () => {
+test('a conflict is reported as a change of the file', async () => {
   const repo = threeFiles();
   repo.git('checkout', '-q', '-b', 'other');
   repo.put('a', 'other\n');
@@ -205,7 +205,7 @@ test('a conflict is seen as the change to the file it is', async () => {
   expect(found).toEqual([modified('a', statSync(join(repo.top, 'a')).size)]);
 });
 
-test('paths are from the folder of the run, also for files above it', async () => {
+test('paths are relative to the folder of the run, also for files above it', async () => {
   const repo = threeFiles();
   mkdirSync(join(repo.top, 'sub/deep'), { recursive: true });
   const found = await changes(join(repo.top, 'sub'), () => {
@@ -215,7 +215,7 @@ test('paths are from the folder of the run, also for files above it', async () =
   expect(found).toEqual([modified('../a', 2), created('deep/x', 1)]);
 });
 
-test('names with blanks, quotes, line feeds, non-ASCII and bytes that are no UTF-8 are kept', async () => {
+test('names with blanks, quotes, line feeds, non-ASCII and invalid UTF-8 are kept', async () => {
   const repo = threeFiles();
   const names = [' lead and trail ', '"quoted"', 'line\nfeed', 'tab\t', 'ünï😀'];
   const odd = Buffer.concat([Buffer.from(`${repo.top}/odd-`), Buffer.from([0xff])]);
@@ -226,7 +226,7 @@ test('names with blanks, quotes, line feeds, non-ASCII and bytes that are no UTF
   expect(found).toEqual([...names, 'odd-\ufffd'].sort().map((name) => created(name, 1)));
 });
 
-test('links are told by their target and never followed; modes alone are no change', async () => {
+test('links are reported by their target and never followed; a mode alone is not a change', async () => {
   const repo = threeFiles();
   symlinkSync('a', join(repo.top, 'link'));
   symlinkSync('a', join(repo.top, 'other'));
@@ -239,7 +239,7 @@ test('links are told by their target and never followed; modes alone are no chan
   expect(found).toEqual([modified('link', 7), created('out', 4)]);
 });
 
-test('the state folder, ignored files and given folders are left out', async () => {
+test('the state folder, ignored files and given folders are excluded', async () => {
   const repo = threeFiles();
   repo.put('.gitignore', 'ignored\n');
   mkdirSync(join(repo.top, '.tacho'));
@@ -255,7 +255,7 @@ test('the state folder, ignored files and given folders are left out', async () 
   expect(before && after && diffWorktrees(before, after)).toEqual([created('seen', 1)]);
 });
 
-test('a repository made within the tree is one entry', async () => {
+test('a repository created within the tree is one entry', async () => {
   const repo = threeFiles();
   const found = await changes(repo.top, () => {
     repo.git('init', '-q', 'inner');
@@ -264,7 +264,7 @@ test('a repository made within the tree is one entry', async () => {
   expect(found).toEqual([created('inner', null)]);
 });
 
-test('a repository with SHA-256 ids is compared just so', async () => {
+test('a repository with SHA-256 ids is compared in the same way', async () => {
   const repo = threeFiles('--object-format=sha256');
   repo.put('b', 'dirty\n');
   const found = await changes(repo.top, () => {
@@ -303,14 +303,14 @@ function everyFile(folder: string): string[] {
 
 verifies(
   'RO-10',
-  'looking writes nothing into the repository and runs none of its hooks',
+  'reading writes nothing into the repository and runs none of its hooks',
   async () => {
     const repo = threeFiles();
     const hook = join(repo.top, '.git/hooks/ran');
     repo.put('.git/hook.sh', `#!/bin/sh\ntouch ${hook}\n`);
     chmodSync(join(repo.top, '.git/hook.sh'), 0o755);
     repo.git('config', 'core.fsmonitor', join(repo.top, '.git/hook.sh'));
-    // A file whose times do not fit the index any more is what git would refresh it for.
+    // Git refreshes the index for a file with other times than the index has.
     utimesSync(join(repo.top, 'a'), 1, 1);
     repo.put('b', 'dirty\n');
     const before = everyFile(repo.top);
@@ -321,7 +321,7 @@ verifies(
   },
 );
 
-test('variables that point git elsewhere are not heeded', async () => {
+test('variables that point git elsewhere are ignored', async () => {
   const [repo, other] = [threeFiles(), threeFiles()];
   repo.put('a', 'dirty\n');
   const GIT_DIR = join(other.top, '.git');
@@ -330,7 +330,7 @@ test('variables that point git elsewhere are not heeded', async () => {
   expect([tree?.top, [...(tree?.files.keys() ?? [])]]).toEqual([repo.top, ['a']]);
 });
 
-test('files too big to read are compared by size and time, and that is said', async () => {
+test('files too big to read are compared by size and time, and that is reported', async () => {
   const repo = threeFiles();
   const big = Buffer.alloc(CAPTURE_LIMITS.worktree_file_bytes_max + 1);
   repo.put('same', big);
@@ -343,7 +343,7 @@ test('files too big to read are compared by size and time, and that is said', as
   expect(diffWorktrees(before, after)).toEqual([modified('changed', big.length)]);
 });
 
-test('more changed files than the limit are not compared, and that is said', async () => {
+test('with more changed files than the limit none are compared, and that is reported', async () => {
   const repo = threeFiles();
   const before = await look(repo.top);
   mkdirSync(join(repo.top, 'many'));

@@ -1,4 +1,4 @@
-/** All cases: each scenario with each way to disturb it, at each operation. */
+/** All cases: each scenario with each kind of fault at each operation. */
 import { ERRNOS, type Errno, type Injection, type Mode, operationsOf } from './inject.ts';
 import { Lane, type Ran } from './lane.ts';
 import type { Prepared, Scenario } from './scenario.ts';
@@ -42,22 +42,22 @@ export function caseNamed(name: string): Case {
 
 export interface Played {
   faults: string[];
-  /** Which operation was disturbed, as the injector logged it; null: the command had fewer. */
+  /** The disturbed operation, as logged by the injector; null: the command had fewer. */
   operation: string | null;
   ran: Ran | null;
 }
 
-/** Ids, process numbers and the folder of the lane. */
+/** Ids, process numbers and the lane's folder. */
 const DIFFERENT = /tacho-torture-\w+|[0-9a-z]{26}|\.new-[0-9a-f]+|[0-9a-f]{16}|[\d.]*\d/g;
 
-/** Plays cases in a lane of its own, one at a time. */
+/** Runs cases in its own lane, one at a time. */
 export class Player {
   readonly lane = new Lane();
   readonly #prepared = new Map<string, Prepared>();
-  /** Of each scenario: its operations in order, kind and path. */
+  /** Per scenario: its operations in order, kind and path. */
   readonly #operations = new Map<string, readonly string[]>();
 
-  /** The operations of the scenario that can be disturbed in this way: kind and path, without what differs each time. */
+  /** The operations of the scenario that this kind of fault applies to: kind and path, without variable parts. */
   async operations(scenario: Scenario, way: Way): Promise<string[]> {
     let lines = this.#operations.get(scenario.name);
     if (lines === undefined) {
@@ -74,7 +74,7 @@ export class Player {
 
   async play(one: Case): Promise<Played> {
     const scenario = SCENARIOS.find(({ name }) => name === one.scenario);
-    if (scenario === undefined) throw new Error(`there is no scenario ${one.scenario}`);
+    if (scenario === undefined) throw new Error(`no scenario named ${one.scenario}`);
     const prepared = await this.#load(scenario);
     const faults: string[] = [];
     let operation: string | null = null;

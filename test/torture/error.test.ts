@@ -1,8 +1,8 @@
-/** Commands of which a file operation fails; all of them: `npm run torture -- --only error`. */
+/** Commands with a failing file operation; all cases: `npm run torture -- --only error`. */
 import { testSample } from './sample.ts';
 
 testSample(
   'error',
   ['ST-9', 'RE-12', 'RE-13'],
-  'a file operation fails: reported, nothing lost, nothing damaged',
+  'a failing file operation is reported; nothing is lost or damaged',
 );

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { allAgents } from '../../src/agents/registry.ts';
 import { Pipeline } from '../../src/capture/pipeline.ts';
 import { recordedRun } from '../../src/capture/run-info.ts';
-import { annotationsOfRun, junitOfRun, summaryOfRun } from '../../src/cli/run/report.ts';
+import { reportOf } from '../../src/cli/run/report.ts';
 import { createColours } from '../../src/lib/colours.ts';
 import { createJsonFilter } from '../../src/lib/foreign-text.ts';
 import { LIMITS } from '../../src/lib/limits.ts';
@@ -46,9 +46,9 @@ export interface Recording {
 }
 
 const AGENTS = join(import.meta.dirname, '../../src/agents');
-/** Larger ones take all the time and show nothing more. */
+/** Larger recordings take all the time and find nothing more. */
 const BYTES_MAX = 96 * 1024;
-/** Up to here it is also read a byte at a time. */
+/** Up to this size it is also read one byte at a time. */
 const SINGLE_BYTES_MAX = 12 * 1024;
 
 /** All recordings of all agents: stdout and session files. */
@@ -76,7 +76,7 @@ const newRedactor = () =>
     hash: (text) => createHash('sha256').update(text).digest('hex'),
   });
 
-/** The events as they are stored. */
+/** The events as stored. */
 export function eventsOf({ agent, channel }: Recording, chunks: Iterable<Buffer>): Event[] {
   const gate = createGate(newRedactor());
   const pipeline = new Pipeline({
@@ -107,7 +107,7 @@ function* cut(bytes: Buffer, size: () => number): Generator<Buffer> {
   }
 }
 
-/** What JSON makes of a value is the value: no function, no undefined, no NaN. */
+/** JSON keeps the value as it is: it has no function, undefined or NaN. */
 const isJson = (value: unknown) => isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value);
 
 function* eventFaults(events: readonly Event[]): Generator<string> {
@@ -117,8 +117,8 @@ function* eventFaults(events: readonly Event[]): Generator<string> {
     if (event.seq !== index + 1) yield `event ${index + 1} has the number ${event.seq}`;
     if (event.at_ms < at_ms) yield `event ${event.seq} goes back in time`;
     at_ms = event.at_ms;
-    if (!isJson(event)) yield `${event.kind} loses something as JSON`;
-    if (!checkEvent(event)) yield `${event.kind} does not have its form`;
+    if (!isJson(event)) yield `${event.kind} does not survive JSON`;
+    if (!checkEvent(event)) yield `${event.kind} does not match its schema`;
     if (event.kind === 'problem' && event.data.code === 'decoder_fault')
       yield `the decoder throws: ${event.data.detail}`;
     if (event.kind === 'call_started') open.add(event.data.call_id);
@@ -126,7 +126,7 @@ function* eventFaults(events: readonly Event[]): Generator<string> {
     if (event.kind === 'usage_reported' || event.kind === 'run_finished')
       yield* negativeFaults(event.kind, { ...event.data.usage, cost: event.data.cost_usd });
   }
-  for (const call of open) yield `call ${JSON.stringify(call)} is open at the end`;
+  for (const call of open) yield `call ${JSON.stringify(call)} is still open at the end`;
   const ends = events.filter(({ kind }) => kind === 'run_finished').length;
   if (ends !== 1 || events.at(-1)?.kind !== 'run_finished') yield `${ends} run_finished`;
 }
@@ -146,7 +146,7 @@ function* recordFaults(events: readonly Event[]): Generator<string> {
       if (!checkRunEvent(record)) yield `run-event ${record.type} does not match the schema`;
       text += serialiseRunEvent(record);
     }
-    // As it is printed.
+    // As printed.
     const printed = Buffer.from(createJsonFilter()(text));
     for (const breach of checkRunEvents(printed, { stream }))
       yield `run-event: ${breach.replace(/^line \d+: /, '')}`;
@@ -163,13 +163,13 @@ function* viewFaults(events: readonly Event[]): Generator<string> {
     const human = new HumanProjection({ ...style, stream, cwd: '/home/user/project' });
     const text = events.map((event) => human.project(event)).join('');
     const found = CONTROL.exec(text);
-    if (found !== null) yield `human text has U+${found[0].charCodeAt(0).toString(16)}`;
+    if (found !== null) yield `human text contains U+${found[0].charCodeAt(0).toString(16)}`;
   }
   const projector = new LiveProjector({
     session_id: 'r_00000000000000000000000000',
     call_timeout_ms: null,
     trace: null,
-    // A mutated time may leap over years: without this, each call then gets a day's worth of statuses.
+    // A mutated time may jump by years: without this, each call would get a day of statuses.
     abandoned_ms: LIMITS.live_abandoned_ms,
   });
   let seq = 0;
@@ -178,7 +178,7 @@ function* viewFaults(events: readonly Event[]): Generator<string> {
     const { fault } = readText(JSON.stringify(message));
     if (fault !== null) yield `live ${message.type}: ${fault.message}`;
     if (message.seq !== seq) yield `live message ${seq} has the number ${message.seq}`;
-    if (!isJson(message)) yield `live ${message.type} loses something as JSON`;
+    if (!isJson(message)) yield `live ${message.type} does not survive JSON`;
   }
 }
 
@@ -188,18 +188,19 @@ function* outcomeFaults(events: readonly Event[]): Generator<string> {
   const outcome = fold.finish();
   if (!checkOutcome(outcome)) yield 'the outcome does not match the schema';
   yield* negativeFaults('outcome', outcome.metrics);
-  if (!isJson(outcome)) yield 'the outcome loses something as JSON';
+  if (!isJson(outcome)) yield 'the outcome does not survive JSON';
   const calls = new RunReportFold();
   calls.push(events);
   const report = calls.finish();
-  const reported = { outcome, report, caught: caughtBy(FAIL_ON, report, outcome.completeness) };
-  if (NO_XML.test(junitOfRun(reported))) yield 'the JUnit file is no XML';
-  const lines = annotationLines(annotationsOfRun(reported)).split('\n');
+  const caught = caughtBy(FAIL_ON, report, outcome.completeness);
+  const { junit, annotations, summary } = reportOf({ outcome, report, caught });
+  if (NO_XML.test(junit())) yield 'the JUnit file is not XML';
+  const lines = annotationLines(annotations()).split('\n');
   if (lines.some((line) => line !== '' && !line.startsWith('::'))) yield 'a torn annotation';
-  summaryOfRun(reported);
+  summary();
   const transcript = transcriptOf(events);
   if (!checkTranscript(transcript)) yield 'the transcript does not match the schema';
-  if (!isJson(transcript)) yield 'the transcript loses something as JSON';
+  if (!isJson(transcript)) yield 'the transcript does not survive JSON';
   JSON.parse([...atifText(viewOf(transcript))].join(''));
   for (const line of [...agentvLines(viewOf(transcript), 't')].join('').split('\n'))
     if (line !== '') JSON.parse(line);
@@ -208,7 +209,7 @@ function* outcomeFaults(events: readonly Event[]): Generator<string> {
 function* differenceFaults(name: string, a: readonly Event[], b: readonly Event[]) {
   const at = a.findIndex((event, n) => !isDeepStrictEqual(event, b[n]));
   if (at >= 0 || a.length !== b.length)
-    yield `${name} gives other events: ${a[at]?.kind} and ${b[at]?.kind} at ${at + 1}, ${a.length} and ${b.length} in all`;
+    yield `${name} gives different events: ${a[at]?.kind} and ${b[at]?.kind} at ${at + 1}, ${a.length} and ${b.length} in total`;
 }
 
 function* faultsOf(recording: Recording, random: Random): Generator<string> {
@@ -242,7 +243,7 @@ export async function captureTarget(): Promise<FuzzTarget> {
     make(random): FuzzInput {
       const own = byAgent.get(random.pick(ids)) ?? [];
       const { agent, channel, bytes: before } = random.pick(own);
-      // Now and then of another agent.
+      // Sometimes with another agent's decoder.
       const other = random.is(0.8) ? random.pick(own) : random.pick(recordings);
       const bytes = mutate(before, random, other.bytes);
       const seed = random.below(2 ** 32);

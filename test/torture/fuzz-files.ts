@@ -1,4 +1,4 @@
-/** Mutated files of the state folder, configurations and eval files. What is damaged is reported, all else is unharmed. */
+/** Mutated state files, configurations and eval files: damage is reported, and everything else is intact. */
 import { spawn, spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -34,7 +34,7 @@ import { bodiesOf } from './store-checks.ts';
 
 const BIN = join(import.meta.dirname, '../..', 'bin/tacho.cjs');
 
-/** Runs the work; a TachoError is an answer, everything else is a fault. Null where there is no result. */
+/** Runs the work; a TachoError is an answer, everything else is a fault. Null when there is no result. */
 async function answered<T>(faults: string[], name: string, work: () => Promise<T>) {
   try {
     return await work();
@@ -47,14 +47,14 @@ async function answered<T>(faults: string[], name: string, work: () => Promise<T
 interface Template {
   folder: string;
   state: StateDir;
-  /** A run whose files are damaged, and one that nothing may happen to. */
+  /** A run with damaged files, and one that must not change. */
   victim: string;
   neighbour: string;
   /** The files to damage. */
   segment: string;
   archive: string;
   meta: string;
-  /** What the journal has of each run. */
+  /** The journal entries of each run. */
   bodies: Map<string, string[]>;
 }
 
@@ -125,26 +125,26 @@ async function killedRun(folder: string, state: StateDir, env: NodeJS.ProcessEnv
     pid = metaOf();
   }
   child.kill('SIGKILL');
-  if (pid === undefined) throw new Error('the agent of a run to kill did not start');
+  if (pid === undefined) throw new Error('the agent of the run to kill did not start');
   process.kill(pid, 'SIGKILL');
   await sleep(100);
 }
 
-/** The template again, with one file of it as these bytes. */
+/** Restores the template, with one file replaced by these bytes. */
 function damaged({ folder, state }: Template, path: string, bytes: Buffer): void {
   rmSync(state.path, { recursive: true, force: true });
   cpSync(join(folder, 'template'), state.path, { recursive: true });
   writeFileSync(path, bytes);
 }
 
-/** What a run is now is what it was, or `verify` says that it is not. */
+/** A run is unchanged, or `verify` reports that it is not. */
 async function runFaults(template: Template, run_id: string, harmed: boolean): Promise<string[]> {
   const faults: string[] = [];
   const { state, bodies } = template;
   const now = await answered(faults, 'reading the journal', () => bodiesOf(state.path, run_id));
   const same = now?.join('\n') === bodies.get(run_id)?.join('\n');
   const verified = await answered(faults, 'verify', () => verifyRun(state, run_id));
-  if (harmed && verified?.ok && !same) faults.push('verify does not notice that a run has changed');
+  if (harmed && verified?.ok && !same) faults.push('verify does not notice a changed run');
   if (!harmed && !same) faults.push('another run has changed');
   if (!harmed && !verified?.ok) faults.push(`another run: ${verified?.faults.join('; ')}`);
   return faults;

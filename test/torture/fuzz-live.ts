@@ -1,4 +1,4 @@
-/** Mutated lines of the live protocol for a collector; another peer must not notice. */
+/** Mutated live protocol lines for a collector; another peer must not notice. */
 import { type Serving, serve } from '../../src/app/live/serve.ts';
 import { readMessage } from '../../src/live/protocol/messages.ts';
 import {
@@ -17,7 +17,7 @@ import type { Random } from './random.ts';
 const TIME = '2026-03-03T10:00:00.000Z';
 const at = (one: object) => `${JSON.stringify({ ...one, timestamp: TIME })}\n`;
 
-/** A session with a message of most kinds. */
+/** A session with most kinds of messages. */
 const LINES = [
   hello({ role: 'agent' }),
   message('session_start', 'm', 1, { agent: 'toy', model: null, cwd: '/w' }),
@@ -79,7 +79,7 @@ export async function liveTarget(state_dir: string): Promise<FuzzTarget> {
     peer.send(bytes);
     peer.end();
     const late = setTimeout(() => {
-      faults.push('the collector does not end a connection');
+      faults.push('the collector does not close a connection');
       peer.destroy();
     }, WAIT_MS);
     await Promise.all([peer.closed, neighbour.sends()]);
@@ -90,7 +90,7 @@ export async function liveTarget(state_dir: string): Promise<FuzzTarget> {
     name: 'live',
     make(random: Random): FuzzInput {
       turn += 1;
-      // A session of its own each time.
+      // A new session each time.
       const lines = LINES.map((one) =>
         at(one).replaceAll('"m"', `"m${turn}"`).replaceAll('m-', `m${turn}-`),
       );

@@ -1,16 +1,16 @@
-/** Runs the fuzzer in a process of its own, and ends it when an input hangs. */
+/** Runs the fuzzer in a separate process, and kills it when an input hangs. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const FUZZ = join(import.meta.dirname, 'fuzz.ts');
-/** An input takes milliseconds; finding a smaller one, seconds. */
+/** An input takes milliseconds; reducing it takes seconds. */
 const HANG_MS = 60_000;
 const MEMORY_MB = 1_500;
 
 export interface Finding {
-  /** How it is repeated: `npm run torture -- --case NAME`. */
+  /** To repeat it: `npm run torture -- --case NAME`. */
   name: string;
   about: string;
   faults: string[];
@@ -18,7 +18,7 @@ export interface Finding {
 
 export interface Fuzzed {
   findings: Finding[];
-  /** How many inputs, by target. */
+  /** Number of inputs per target. */
   inputs: Record<string, number>;
 }
 
@@ -43,7 +43,7 @@ export async function fuzz({ seed, from = 0, ...options }: FuzzOptions): Promise
   const args = ['--seed', String(seed), '--from', String(from), '--progress', progress, ...limits];
   const child = spawn(process.execPath, [`--max-old-space-size=${MEMORY_MB}`, FUZZ, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // What it writes besides its own folder goes with this one.
+    // Files written outside its own folder are removed with this one.
     env: { ...process.env, TMPDIR: folder },
   });
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -83,7 +83,7 @@ export async function fuzz({ seed, from = 0, ...options }: FuzzOptions): Promise
   remove();
   const fuzzed = readOutput(stdout);
   if (code !== 0) {
-    const why = hung ? `hangs for ${HANG_MS} ms` : `ends the process (${code}): ${stderr}`;
+    const why = hung ? `hangs for ${HANG_MS} ms` : `crashes the process (${code}): ${stderr}`;
     fuzzed.findings.push({ name: `fuzz:${seed}:${index}`, about: 'process', faults: [why] });
   }
   return fuzzed;

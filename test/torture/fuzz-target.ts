@@ -1,17 +1,17 @@
-/** A reader of foreign bytes, and what must hold whatever the bytes are. */
+/** A reader of foreign bytes, and the rules that hold for any bytes. */
 import type { Random } from './random.ts';
 
 export interface FuzzInput {
-  /** Which of the target's readers it is for. */
+  /** The target's reader that it is for. */
   about: string;
   bytes: Buffer;
-  /** Sentences on what does not hold. What it throws is a fault, too. */
+  /** The broken rules, one sentence each. Throwing is a fault, too. */
   check(bytes: Buffer): Promise<string[]>;
 }
 
 export interface FuzzTarget {
   name: string;
-  /** The same for the same random numbers. */
+  /** The same random numbers give the same input. */
   make(random: Random): FuzzInput;
   close(): Promise<void>;
 }

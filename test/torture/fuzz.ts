@@ -1,7 +1,7 @@
 /**
- * Plays fuzz inputs in a process of its own, so that one that hangs or fills the memory can be ended:
+ * Tries fuzz inputs in a separate process, which can be killed when an input hangs or exhausts memory:
  *   node test/torture/fuzz.ts --seed N [--from I] [--count N] [--seconds S] [--progress FILE] [--target NAME]
- * Prints one line of JSON per finding, and at the end how many inputs were tried.
+ * Prints one line of JSON per finding, and the number of inputs at the end.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
@@ -13,9 +13,9 @@ import type { FuzzInput, FuzzTarget } from './fuzz-target.ts';
 import { TORTURE_FOLDER } from './inject.ts';
 import { DEFAULT_SEED, Random, seedOf } from './random.ts';
 
-/** Most inputs are for capture; the others need files, and take longer. */
+/** Most inputs are for capture; the others need files and take longer. */
 const CAPTURE_SHARE = 0.9;
-/** Time of the processor: the machine may have other work. */
+/** CPU time: the machine may have other work. */
 const LIMIT_MS = 1_500;
 const LIMIT_MS_PER_KB = 15;
 const SMALLER_TRIES = 150;
@@ -47,11 +47,11 @@ async function faultsOf(input: FuzzInput, bytes: Buffer): Promise<string[]> {
   }
 }
 
-/** Without numbers and ids: the same fault of another input. */
+/** Without numbers and ids, to recognise the same fault in another input. */
 const kindOf = (fault: string | undefined) =>
   (fault ?? '').replaceAll(/[\d.:]+/g, '#').slice(0, 60);
 
-/** A smaller input with the same first fault, found by leaving out lines. */
+/** A smaller input with the same first fault, found by removing lines. */
 async function smaller(input: FuzzInput, faults: readonly string[]): Promise<Buffer> {
   const kind = kindOf(faults[0]);
   const end = performance.now() + SMALLER_MS;
@@ -86,14 +86,14 @@ const targets = all.filter(({ name }) => values.target === undefined || name ===
 const progress = values.progress === undefined ? null : openSync(values.progress, 'w');
 const counts = new Map<string, number>();
 let last_fault: unknown = null;
-// A warning of Node's would go to stderr, with foreign text in it.
+// A Node warning would go to stderr, with foreign text in it.
 process.removeAllListeners('warning');
 for (const event of ['uncaughtException', 'unhandledRejection', 'warning'])
   process.on(event, (error: Error) => {
     if (error?.name !== 'ExperimentalWarning') last_fault = error;
   });
 
-/** What was thrown or warned of in the background has been reported after it. */
+/** Errors and warnings in the background have been reported after it. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 const end = performance.now() + Number(values.seconds) * 1000;

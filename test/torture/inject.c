@@ -82,7 +82,7 @@ static int path_of(int fd, char *out) {
   return 1;
 }
 
-/* Whether `path`, as seen from the folder `at_fd`, lies below the folder; its absolute form is put into `out`. */
+/* Whether `path`, relative to the folder `at_fd`, is below the folder; its absolute form is written to `out`. */
 static int seen_at(int at_fd, const char *path, char *out) {
   if (folder_length == 0 || path == NULL) return 0;
   if (path[0] == '/') snprintf(out, PATH_BYTES, "%s", path);
@@ -112,7 +112,7 @@ static void die(void) {
   for (;;) pause();
 }
 
-/* Counts one operation and says what is to be done with it; sets errno where it fails. */
+/* Counts one operation and decides what to do with it; sets errno when it fails. */
 static enum action decide(const char *kind, const char *path) {
   char word[32];
   snprintf(word, sizeof word, ",%s,", kind);
@@ -133,7 +133,7 @@ static enum action decide(const char *kind, const char *path) {
   static __typeof__(&name) real; \
   if (real == NULL) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
-/* For operations that are done as a whole or not at all. */
+/* For operations that happen completely or not at all. */
 #define WHOLE(seen, kind, path, call) \
   do { \
     int saved = errno; \

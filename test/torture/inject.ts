@@ -1,4 +1,4 @@
-/** The fault injector: compiled from inject.c once per version, and the variables that tell it what to do. */
+/** The fault injector: compiled from inject.c once per version, and the variables that control it. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
@@ -21,7 +21,7 @@ export type Errno = 'ENOSPC' | 'EIO' | 'EMFILE' | 'EROFS' | 'EACCES';
 export interface Injection {
   /** `count`: nothing is disturbed, all kinds of operations are counted. */
   mode: Mode | 'count';
-  /** Null where the mode needs none. */
+  /** Null when the mode needs none. */
   errno: Errno | null;
   /** Number of the operation, from 1; 0: only count. */
   at: number;
@@ -29,7 +29,7 @@ export interface Injection {
 
 const CHANGES = 'create,write,sync,truncate,rename,link,unlink,mkdir,rmdir,chmod';
 
-/** Which operations can fail in each way on a real disk. */
+/** The operations that can fail in each way on a real disk. */
 const OPERATIONS: Record<Errno, string> = {
   ENOSPC: 'create,write,sync,rename,link,mkdir',
   EIO: `open,read,${CHANGES}`,
@@ -40,14 +40,14 @@ const OPERATIONS: Record<Errno, string> = {
 
 export const ERRNOS = Object.keys(OPERATIONS) as Errno[];
 
-/** The kinds of operations that are counted, separated by commas. */
+/** The counted kinds of operations, separated by commas. */
 export function operationsOf({ mode, errno }: Omit<Injection, 'at'>): string {
   if (mode === 'count') return `open,read,${CHANGES}`;
   if (mode === 'short') return 'write';
   return errno === null ? CHANGES : OPERATIONS[errno];
 }
 
-/** Why nothing can be injected on this machine; null where it can. */
+/** Why faults cannot be injected on this machine; null when they can. */
 export function whyNoInjection(): string | null {
   if (process.platform !== 'linux') return 'needs Linux';
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };

@@ -1,8 +1,8 @@
-/** Commands that are killed at one of their file operations; all of them: `npm run torture -- --only kill`. */
+/** Commands killed at one of their file operations; all cases: `npm run torture -- --only kill`. */
 import { testSample } from './sample.ts';
 
 testSample(
   'kill',
   ['ST-2', 'ST-3', 'LP-8'],
-  'killed at a file operation, the next command finds everything',
+  'after a kill at a file operation, the next command finds everything',
 );

@@ -1,7 +1,7 @@
 /**
- * A folder in which one case after another is played: a disk that is disturbed (state folder, temporary files), a home,
+ * A folder in which cases run one after another: a disk with faults (state folder, temporary files), a home,
  * a work folder, programs, and a second state folder for the other end of a live connection. Cases start from a template
- * that is put back at the same path. Every process is ended with its case.
+ * restored at the same path. Every process ends with its case.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { compileInjector, type Injection, injectorEnv, TORTURE_FOLDER } from './inject.ts';
 
 const BIN = join(import.meta.dirname, '../..', 'bin/tacho.cjs');
-/** No command of a scenario needs more than a second or two, also on a busy machine. */
+/** No command of a scenario needs more than a second or two, even on a busy machine. */
 const LIMIT_MS = 90_000;
 
 export interface Ran {
@@ -28,7 +28,7 @@ export interface Ran {
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  /** Ended by us because it took too long. */
+  /** Killed because it took too long. */
   late: boolean;
   /** Other commands that took part. */
   others?: Ran[];
@@ -47,7 +47,7 @@ export interface Started {
 
 const lanes = new Set<Lane>();
 
-/** Ends all processes and removes all folders, when the whole program is stopped. */
+/** Kills all processes and removes all folders when the whole program is stopped. */
 export function closeLanes(): void {
   for (const lane of lanes) lane.close();
 }
@@ -115,7 +115,7 @@ export class Lane {
     const cache = join(TORTURE_FOLDER, 'cache');
     mkdirSync(cache, { recursive: true, mode: 0o700 });
     const { injection = null } = options;
-    // With this flag the collector does not execute itself again, which would leave the injector behind.
+    // With this flag the collector does not re-execute itself, which would lose the injector.
     const flags = args[0] === 'serve' ? ['--max-semi-space-size=2'] : [];
     const child = spawn(process.execPath, [...flags, BIN, ...args], {
       cwd: this.work,
@@ -144,7 +144,7 @@ export class Lane {
     return readFileSync(this.log, 'utf8').split('\n').slice(0, -1);
   }
 
-  /** Processes of the current case, whoever started them. */
+  /** Processes of the current case, including those of its agents. */
   processes(): number[] {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -158,7 +158,7 @@ export class Lane {
       .map(Number);
   }
 
-  /** Waits a moment for all processes of the case to end by themselves; returns those that do not, which are ended. */
+  /** Waits briefly for all processes of the case to exit; kills and returns the rest. */
   async settle(): Promise<string[]> {
     for (let waited = 0; waited < 100 && this.processes().length > 0; waited++) await sleep(20);
     const left = this.processes().map((pid) => `${pid} ${commandOf(pid)}`);
@@ -197,7 +197,7 @@ function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // It has exited.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run torture`: commands killed and failed at each of their file operations, and mutated input, in turns, until the
- * time is over. Exit 1 when something was found.
+ * `npm run torture`: kills commands and fails their file operations one by one, and tries mutated input, in turns, until
+ * the time is up. Exit code 1 when a fault was found.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,15 +14,15 @@ import { DEFAULT_SEED, Random, seedOf } from './random.ts';
 
 const HELP = `npm run torture -- [options]
 
-  --minutes N   how long (default: 60)
-  --only KIND   kill, error or fuzz
-  --seed N      another order of cases and other inputs (default: ${DEFAULT_SEED})
-  --case NAME   one case of a report, again: SCENARIO:MODE:N or fuzz:SEED:N
+  --minutes N   stop after N minutes (default: 60)
+  --only KIND   only cases of this kind: kill, error or fuzz
+  --seed N      seed for the order of cases and for mutated input (default: ${DEFAULT_SEED})
+  --case NAME   repeat one reported case: SCENARIO:MODE:N or fuzz:SEED:N
 `;
 const LANES = 2;
-/** A fuzzer has some set-up to do; shorter turns would be nothing else. */
+/** A fuzzer needs some set-up; shorter turns would do nothing else. */
 const FUZZ_SECONDS = 20;
-/** Of the cases that need processes, between two turns of the fuzzer. */
+/** Time for cases with processes, between two turns of the fuzzer. */
 const CASES_MS = 40_000;
 const PROGRESS_MS = 30_000;
 
@@ -43,10 +43,10 @@ const began = performance.now();
 const end = began + Number(values.minutes) * 60_000;
 const counts: Record<Part, number> = { kill: 0, error: 0, fuzz: 0 };
 const reached = new Map<string, Set<number>>();
-/** By what they have in common. */
+/** Grouped by their common text. */
 const found = new Map<string, Finding[]>();
 
-/** Without what differs from case to case. */
+/** Without the parts that differ from case to case. */
 const kindOf = (text: string) =>
   text
     .replaceAll(/r_[0-9a-z]{26}|[0-9a-z]{26}\.jsonl|tacho-torture-\w+|[\d.]+/g, '#')
@@ -60,15 +60,15 @@ function report(finding: Finding): void {
   found.set(kind, [...same, finding]);
   if (same.length >= 3) return;
   console.log(`\nFOUND ${finding.name} (${finding.about})\n  ${text}`);
-  console.log(`  again: npm run torture -- --case ${finding.name}`);
+  console.log(`  repeat: npm run torture -- --case ${finding.name}`);
   const folder = join(TORTURE_FOLDER, 'findings');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, `${finding.name.replaceAll(':', '-')}.txt`), `${text}\n`);
 }
 
 /**
- * All cases of a kind, in an order that depends on the seed, and then all of them again. Those come first that disturb an
- * operation that differs from all before, in its kind or path.
+ * All cases of a kind, in an order that depends on the seed, and then all of them again. Cases that disturb an operation
+ * of a new kind or path come first.
  */
 async function* casesOf(kind: Kind, player: Player): AsyncGenerator<Case> {
   for (let round = 0; ; round++) {
@@ -98,7 +98,7 @@ async function playCase(player: Player, one: Case): Promise<void> {
   if (faults.length > 0) report({ name, about: operation ?? 'nothing was disturbed', faults });
 }
 
-/** The next case of each kind, whoever asks. */
+/** The next case of each kind, shared by all lanes. */
 type Sources = Record<Kind, AsyncGenerator<Case>>;
 
 const wanted = (part: Part) => values.only === undefined || values.only === part;
@@ -132,7 +132,7 @@ const minutes = () => ((performance.now() - began) / 60_000).toFixed(1);
 function progress(): string {
   const parts = KINDS.filter(wanted).map((part) => `${part} ${counts[part]}`);
   const findings = [...found.values()].reduce((sum, some) => sum + some.length, 0);
-  return `${minutes()} min: ${parts.join(', ')}; found ${findings}`;
+  return `${minutes()} min: ${parts.join(', ')}; findings: ${findings}`;
 }
 
 function summary(): number {
@@ -141,7 +141,9 @@ function summary(): number {
     console.log(`  ${way.padEnd(36)} ${numbers.size} operations`);
   for (const [kind, some] of found)
     console.log(`\n${some.length} × ${kind}\n  first: npm run torture -- --case ${some[0]?.name}`);
-  console.log(found.size === 0 ? '\ntorture found nothing' : `\ntorture found ${found.size} kinds`);
+  console.log(
+    `\ntorture found ${found.size === 0 ? 'no faults' : `${found.size} kinds of faults`}`,
+  );
   return found.size === 0 ? 0 : 1;
 }
 
@@ -158,7 +160,7 @@ async function oneCase(name: string): Promise<number> {
   console.log(
     `exit ${ran?.code ?? ran?.signal}\n--- stdout\n${ran?.stdout}--- stderr\n${ran?.stderr}---`,
   );
-  console.log(faults.length === 0 ? 'all holds' : faults.join('\n'));
+  console.log(faults.length === 0 ? 'no faults' : faults.join('\n'));
   player.close();
   return faults.length > 0 ? 1 : 0;
 }
@@ -172,7 +174,7 @@ async function all(): Promise<number> {
   const players = why === null ? Array.from({ length: LANES }, () => new Player()) : [];
   const first = players[0] as Player;
   const sources = { kill: casesOf('kill', first), error: casesOf('error', first) };
-  // Counted before the lanes begin: the first player must not play meanwhile.
+  // Counted before the lanes start, because the first player must be idle.
   for (const kind of ['kill', 'error'] as const) if (wanted(kind)) await warm(sources, kind);
   const timer = setInterval(() => console.log(progress()), PROGRESS_MS);
   await Promise.all(
@@ -183,7 +185,7 @@ async function all(): Promise<number> {
   return summary();
 }
 
-/** Asks for the first case and gives it back. */
+/** Requests the first case and returns it. */
 async function warm(sources: Sources, kind: Kind): Promise<void> {
   const { value } = await sources[kind].next();
   const rest = sources[kind];
@@ -198,7 +200,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     endFuzzers();
     closeLanes();
     summary();
-    console.log('stopped before the time was over');
+    console.log('stopped before the time was up');
     process.exit(1);
   });
 

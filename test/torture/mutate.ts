@@ -1,7 +1,7 @@
-/** Changes of a recording: of its bytes, its lines, and the values in its records. The same seed makes the same changes. */
+/** Mutations of a recording: its bytes, lines, and record values. The same seed gives the same mutations. */
 import type { Random } from './random.ts';
 
-/** Words that a plain object has, or that mean something elsewhere. */
+/** Property names of plain objects, and words with a meaning elsewhere. */
 const WORDS = [
   ...[
     'constructor',
@@ -94,7 +94,7 @@ const BAD_BYTES = [
   [0],
 ];
 
-/** Of bytes, whatever they are. */
+/** Mutations of any bytes. */
 export const BYTE_CHANGES: readonly Change[] = [
   (bytes, random) => {
     const at = random.below(bytes.length);
@@ -125,7 +125,7 @@ export const BYTE_CHANGES: readonly Change[] = [
   },
 ];
 
-/** Of lines. */
+/** Mutations of lines. */
 const LINE_CHANGES: readonly Change[] = [
   (bytes, random) => {
     const lines = linesOf(bytes);
@@ -164,7 +164,7 @@ const LINE_CHANGES: readonly Change[] = [
 
 type Container = Record<string | number, unknown>;
 
-/** Every place in a record that holds a value. */
+/** Every value in a record, with its place. */
 function placesIn(value: unknown, found: [Container, string | number][] = []) {
   if (typeof value !== 'object' || value === null) return found;
   const holder = value as Container;
@@ -191,7 +191,7 @@ function changeRecord(record: unknown, random: Random): void {
     const [from, other] = random.pick(places);
     holder[key] = structuredClone(from[other]);
   } else if (way <= 4) {
-    // A word of the agent's vocabulary becomes one that every object has.
+    // A word of the agent's vocabulary becomes a property name of every object.
     const words = places.filter(([from, at]) => isWord(from[at]));
     const [from, at] = words.length === 0 ? ([holder, key] as const) : random.pick(words);
     from[at] = random.pick(WORDS);
@@ -200,14 +200,14 @@ function changeRecord(record: unknown, random: Random): void {
 
 const isWord = (value: unknown) => typeof value === 'string' && /^[\w-]{1,24}$/.test(value);
 
-/** Of the values of a record in one of the lines. */
+/** Mutations of the values of a record in one of the lines. */
 const changeValue: Change = (bytes, random) => {
   const lines = bytes.toString('utf8').split(/(?<=\n)/);
   const at = random.below(lines.length);
   try {
     const record: unknown = JSON.parse(lines[at] as string);
     for (let times = 1 + random.below(3); times > 0; times--) changeRecord(record, random);
-    // The escape of a lone surrogate is one in the text, too.
+    // The escape of a lone surrogate becomes a lone surrogate in the text.
     lines[at] = `${JSON.stringify(record).replaceAll(`\\${LONE}`, LONE)}\n`;
   } catch {
     return bytes;
@@ -215,7 +215,7 @@ const changeValue: Change = (bytes, random) => {
   return Buffer.from(lines.join(''));
 };
 
-/** Some changes, most of them of values: those come furthest. */
+/** Several mutations, most of them of values: those reach furthest. */
 export function mutate(bytes: Buffer, random: Random, other: Buffer): Buffer {
   let changed = bytes;
   for (let times = 1 + random.below(6); times > 0; times--) {
@@ -228,7 +228,7 @@ export function mutate(bytes: Buffer, random: Random, other: Buffer): Buffer {
   return changed;
 }
 
-/** Changes of a text that is no JSON: its bytes and lines, and hostile words in place of some of its words. */
+/** Mutations of text that is not JSON: bytes, lines, and hostile words in place of some words. */
 export function mutateText(bytes: Buffer, random: Random): Buffer {
   let changed = bytes;
   for (let times = 1 + random.below(5); times > 0; times--) {

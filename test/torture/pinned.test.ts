@@ -1,4 +1,4 @@
-/** Cases that failed once, found again by the operation that is disturbed. */
+/** Cases that failed before, identified by the disturbed operation. */
 import { afterAll, expect } from 'vitest';
 import { note } from '../e2e/needs.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -12,7 +12,7 @@ interface Pinned {
   way: Way;
   /** The operation: kind and path, with `#` for ids and numbers. */
   operation: RegExp;
-  /** Which of those that match, from 0. */
+  /** Index among the matches, from 0. */
   nth?: number;
 }
 
@@ -21,7 +21,7 @@ const tear = { mode: 'tear', errno: null } as const;
 
 const PINNED: readonly Pinned[] = [
   {
-    title: 'the process of a started agent cannot be noted: the run is recorded all the same',
+    title: 'a run is recorded even when the process id of its agent cannot be noted',
     ids: ['ST-9', 'RE-12'],
     scenario: 'run-demo',
     way: { mode: 'once', errno: 'ENOSPC' },
@@ -53,28 +53,28 @@ const PINNED: readonly Pinned[] = [
     nth: 1,
   },
   {
-    title: 'output that cannot be opened for a moment is not given up',
+    title: 'output that cannot be opened for a moment is read later',
     ids: ['ST-3', 'ST-9'],
     scenario: 'recover',
     way: { mode: 'once', errno: 'EMFILE' },
     operation: /^open .*\/spool\/r_#\/stdout$/,
   },
   {
-    title: 'a meta.json that cannot be read for a moment is not given up',
+    title: 'a meta.json that cannot be read for a moment is read later',
     ids: ['ST-3', 'ST-9'],
     scenario: 'recover',
     way: { mode: 'once', errno: 'EIO' },
     operation: /^read .*\/spool\/r_#\/meta\.json$/,
   },
   {
-    title: 'a meta.json that cannot be opened for a moment is not given up',
+    title: 'a meta.json that cannot be opened for a moment is read later',
     ids: ['ST-3', 'ST-9'],
     scenario: 'recover',
     way: { mode: 'once', errno: 'EACCES' },
     operation: /^open .*\/spool\/r_#\/meta\.json$/,
   },
   {
-    title: 'an outbox that can neither be written nor cut is reported',
+    title: 'an outbox that can be neither written nor truncated is reported',
     ids: ['ST-9', 'LP-8'],
     scenario: 'emit',
     way: { mode: 'on', errno: 'EROFS' },
@@ -89,49 +89,49 @@ const PINNED: readonly Pinned[] = [
     operation: /^open .*\.zst$/,
   },
   {
-    title: 'a new file of which the mode cannot be set is removed',
+    title: 'a new file with a mode that cannot be set is removed',
     ids: ['ST-9'],
     scenario: 'run-demo',
     way: { mode: 'once', errno: 'EIO' },
     operation: /^chmod .*\/transcripts\/.*\.tmp$/,
   },
   {
-    title: 'a killed command leaves no part of a transcript for ever',
+    title: 'part of a transcript left by a killed command is removed later',
     ids: ['ST-3'],
     scenario: 'grade',
     way: kill,
     operation: /^write .*\/transcripts\/.*\.tmp$/,
   },
   {
-    title: 'a spool that holds nothing but its mark is removed',
+    title: 'a spool that contains only its mark is removed',
     ids: ['ST-3'],
     scenario: 'run-demo',
     way: tear,
     operation: /^create .*\/spool\/r_#\/stderr$/,
   },
   {
-    title: 'a run that is deleted in part is either whole or not listed',
+    title: 'a partly deleted run is either complete or not listed',
     ids: ['ST-3'],
     scenario: 'rm',
     way: tear,
     operation: /^unlink .*\/transcripts\//,
   },
   {
-    title: 'a segment that cannot be written again is reported',
+    title: 'a segment that cannot be rewritten is reported',
     ids: ['ST-9'],
     scenario: 'rm',
     way: { mode: 'on', errno: 'EIO' },
     operation: /^write .*\/journal\/#.jsonl$/,
   },
   {
-    title: 'a segment that cannot be read for a moment is archived whole or not at all',
+    title: 'a segment that cannot be read for a moment is archived completely or not at all',
     ids: ['ST-3', 'ST-9'],
     scenario: 'gc',
     way: { mode: 'once', errno: 'EIO' },
     operation: /^open .*\/journal\/#.jsonl$/,
   },
   {
-    title: 'a segment that cannot be read for a moment is written again whole or not at all',
+    title: 'a segment that cannot be read for a moment is rewritten completely or not at all',
     ids: ['ST-3', 'ST-9'],
     scenario: 'gc',
     way: { mode: 'once', errno: 'EIO' },
@@ -148,7 +148,7 @@ const PINNED: readonly Pinned[] = [
 ];
 
 const why = whyNoInjection();
-/** One for all: a scenario is prepared once. */
+/** Shared, so that a scenario is prepared once. */
 const player = why === null ? new Player() : null;
 afterAll(() => player?.close());
 

@@ -1,4 +1,4 @@
-/** Numbers that are the same for the same seed. */
+/** Random numbers, repeatable by seed. */
 
 export const DEFAULT_SEED = 20_261_115;
 
@@ -9,7 +9,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 on, below 1 (mulberry32). */
+  /** At least 0, below 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let x = this.#state;
@@ -18,7 +18,7 @@ export class Random {
     return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 on, below `end`. */
+  /** A whole number, at least 0, below `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
@@ -42,5 +42,5 @@ export class Random {
   }
 }
 
-/** A seed of its own for the nth part of something that has a seed. */
+/** A separate seed for the nth part of something that has a seed. */
 export const seedOf = (seed: number, n: number) => new Random(seed + n * 0x9e3779b1).below(2 ** 32);

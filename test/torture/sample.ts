@@ -1,4 +1,4 @@
-/** The share of the cases that is part of `npm test`: fixed for a seed, spread over all scenarios and ways. */
+/** The cases that are part of `npm test`: fixed for a seed, spread over all scenarios and kinds of faults. */
 import { expect, onTestFinished } from 'vitest';
 import { note } from '../e2e/needs.ts';
 import { verifies } from '../e2e/verifies.ts';
@@ -7,9 +7,9 @@ import { whyNoInjection } from './inject.ts';
 import { DEFAULT_SEED, Random } from './random.ts';
 
 const SEED = Number(process.env.TACHO_TEST_SEED ?? DEFAULT_SEED);
-/** Cases per scenario; each next one disturbs it in another way. */
+/** Cases per scenario, each with another kind of fault. */
 const CASES = 2;
-/** For a machine with much other work; alone a scenario takes some five seconds. */
+/** For a busy machine; alone a scenario takes some five seconds. */
 const LIMIT_MS = 600_000;
 
 export function testSample(kind: Kind, ids: readonly string[], title: string): void {

@@ -1,4 +1,4 @@
-/** A command that makes the transcript of an imported session, disturbed: it is made when it is first asked for (TR-1). */
+/** A disturbed command that makes the transcript of an imported session, on first use (TR-1). */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Lane } from './lane.ts';
@@ -26,9 +26,9 @@ const grading: Scenario = {
     const run_id = facts.run_id ?? '';
     yield* commandFaults(ran);
     if (ran.code === 0 && !existsSync(transcriptOf(lane, run_id)))
-      yield 'eval says that it is done, and has kept no transcript';
+      yield 'eval reports success but stored no transcript';
     yield* recoveryFaults(lane);
-    // What is there of a transcript is whole, or it is not there.
+    // A transcript is complete or does not exist.
     yield* wholeFaults(lane, known);
     await must(grade(lane, run_id));
     if (!existsSync(transcriptOf(lane, run_id))) yield 'the transcript was not made again';

@@ -1,4 +1,4 @@
-/** Both ends of a live connection, disturbed: `tacho emit` and `run --live` as the sender, `tacho serve` as the collector. */
+/** Faults at both ends of a live connection: `tacho emit` and `run --live` as the sender, `tacho serve` as the collector. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readAll } from '../../src/store/journal/read.ts';
@@ -19,7 +19,7 @@ import {
 
 const SESSION = 's1';
 const CALLS = 8;
-/** Short: a collector that was killed does not come back before the sender has ended. */
+/** Short: a killed collector does not come back before the sender exits. */
 const WAIT = ['--wait', '1'];
 
 const messages = [
@@ -54,7 +54,7 @@ function writeMessages({ work }: Lane): void {
 const emitTo = (url: string) => ['emit', '--to', url, '--json', ...WAIT];
 
 interface Serving {
-  /** False: it ended before it listened. */
+  /** False: it exited before it listened. */
   ready: boolean;
   end(): Promise<Ran>;
 }
@@ -81,7 +81,7 @@ async function serve(
   };
 }
 
-/** While a collector runs on `state`, which must be possible now. */
+/** While a collector runs on `state`, which must now be possible. */
 async function* served(lane: Lane, state: string, during: () => AsyncGenerator<string>) {
   const serving = await serve(lane, state);
   if (serving.ready) yield* during();
@@ -89,7 +89,7 @@ async function* served(lane: Lane, state: string, during: () => AsyncGenerator<s
   yield* successFaults(await serving.end());
 }
 
-/** What a collector has stored: type and call of each message, by session. */
+/** The stored messages of a collector: type and call of each, by session. */
 async function storedIn(state: string): Promise<Map<string, string[]>> {
   const sessions = new Map<string, string[]>();
   for await (const { session, source, seq, body } of readAll(join(state, 'live/journal'))) {
@@ -118,9 +118,9 @@ async function* storedFaults(state: string, at_least: number, whole: boolean) {
   const stored = (await storedIn(state)).get(SESSION) ?? [];
   if (stored.length < at_least) yield `${at_least} were acknowledged, ${stored.length} are stored`;
   const all = stored.at(-1) === 'session_end ';
-  if (whole && !all) yield `the session is not whole: ${stored.length} of ${EXPECTED.length}`;
+  if (whole && !all) yield `the session is incomplete: ${stored.length} of ${EXPECTED.length}`;
   if (stored.join() !== EXPECTED.slice(0, stored.length).join())
-    yield `stored are other messages than were sent: ${stored.join()}`;
+    yield `the stored messages are not those that were sent: ${stored.join()}`;
 }
 
 const emit: Scenario = {
@@ -142,10 +142,10 @@ const emit: Scenario = {
     yield* storedFaults(peer, ackedOf(ran), ran.code === 0);
     yield* served(lane, peer, async function* () {
       yield* recoveryFaults(lane);
-      // Delivers what is left; there is nothing to send.
+      // Delivers the rest; there is nothing new to send.
       yield* successFaults(await lane.tacho(emitTo(socketOf(peer))));
     });
-    // 75: all of it is in the outbox, and is delivered now.
+    // 75: everything is in the outbox, and is delivered now.
     yield* storedFaults(peer, ackedOf(ran), ran.code === 0 || ran.code === 75);
     yield* tidyFaults(lane);
   },
@@ -202,10 +202,10 @@ const liveRun: Scenario = {
     });
     const stored = [...(await storedIn(lane.peer)).values()];
     if (stored.length > 1) yield `one run has become ${stored.length} sessions`;
-    // A run goes on when its messages cannot be stored; stderr says so.
-    const told = /^tacho: live: /m.test(ran.stderr);
-    if (ran.code === 0 && !told && stored[0]?.at(-1) !== 'session_end ')
-      yield 'the run ended well, and the collector has no end of it';
+    // A run continues when its messages cannot be stored; stderr says so.
+    const warned = /^tacho: live: /m.test(ran.stderr);
+    if (ran.code === 0 && !warned && stored[0]?.at(-1) !== 'session_end ')
+      yield 'the run succeeded, but the collector has no end of it';
     yield* wholeFaults(lane, known);
     yield* tidyFaults(lane);
   },

@@ -1,4 +1,4 @@
-/** `tacho run` and the recovery of a killed run, disturbed. */
+/** Faults in `tacho run` and in the recovery of a killed run. */
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHAOS, played } from '../chaos-agent.ts';
@@ -21,7 +21,7 @@ import {
 } from './store-checks.ts';
 
 const TESTDATA = join(import.meta.dirname, '../../src/agents/claude/testdata');
-/** Exit codes as the contract has them (docs: run-event). */
+/** Exit codes of the contract (docs: run-event). */
 const EXIT_CODES: Readonly<Record<string, readonly number[]>> = {
   ok: [0],
   agent_error: [1],
@@ -36,12 +36,12 @@ interface Agent {
   args: readonly string[];
   env(lane: Lane): Record<string, string>;
   prepare(lane: Lane): void;
-  /** What an undisturbed run comes to. */
+  /** The result of an undisturbed run. */
   final: string;
   calls: number;
 }
 
-/** Pauses make several writes of the journal; the file `done` tells that the agent did all of its work. */
+/** Pauses cause several journal writes; the file `done` shows that the agent did all of its work. */
 const STEPS = `session_id: same
 timestamps: false
 steps:
@@ -87,7 +87,7 @@ const SESSION: Agent = {
 
 const RECORDING = join(TESTDATA, 'bash-ok', 'stdout.jsonl');
 
-/** Another program that is no Node, found by its name. */
+/** A program other than Node, found by its name. */
 const SHELL: Agent = {
   name: 'run-shell',
   args: ['--agent', 'claude', 'please'],
@@ -136,13 +136,13 @@ function runScenario(agent: Agent): Scenario {
   };
 }
 
-/** Of a `run` that was not killed: one end, and the exit code that belongs to it. */
+/** For a `run` that was not killed: one end, and the matching exit code. */
 function* endFaults(ran: Ran): Generator<string> {
   if (ran.late) return;
   for (const breach of checkRunEvents(Buffer.from(ran.stdout), { stream: true }))
     yield `stdout: ${breach}: ${ran.stderr.slice(0, 500)}`;
   const reason = String(lastOf(ran)?.data?.exit_reason);
-  // The end was shown and recorded before something beside the record failed: stderr says what.
+  // The end was shown and recorded before something outside the record failed: stderr names it.
   if (ran.code === 70 && /is recorded/.test(ran.stderr)) return;
   if (!EXIT_CODES[reason]?.includes(ran.code ?? -1)) yield `exit ${ran.code} with ${reason}`;
 }
@@ -155,7 +155,7 @@ function lastOf(ran: Ran) {
   }
 }
 
-/** What was shown and is in the journal: the end of a run that could not be recorded is not. */
+/** The part of the output that is in the journal: a run that could not be recorded has no end there. */
 function shownOf(ran: Ran): string {
   const lines = ran.stdout.split(/(?<=\n)/);
   const reason = lastOf(ran)?.data?.exit_reason;
@@ -176,28 +176,28 @@ async function* freshFaults(lane: Lane, { known, agent, ran, killed }: Fresh) {
   const shown = shownOf(ran);
   const shown_id = shown === '' ? '' : /"run_id":"(.*?)"/.exec(shown)?.[1];
   if (fresh.length > 1) yield `one run has become ${fresh.length}`;
-  if (shown_id && !fresh.includes(shown_id)) yield `${shown_id} was shown and is not recorded`;
+  if (shown_id && !fresh.includes(shown_id)) yield `${shown_id} was shown but not recorded`;
   const worked = existsSync(join(lane.work, 'done'));
   const [run_id] = fresh;
   if (run_id === undefined) {
-    if (worked) yield 'the agent did its work, and there is no record of it';
+    if (worked) yield 'the agent did its work, but there is no record of it';
     return;
   }
   yield* recordFaults(lane, run_id, shown);
   const events = (await bodiesOf(lane.state, run_id)).map((body) => JSON.parse(body));
   const { data } = events.at(-1);
-  // Output that cannot be read ends the capture, and is kept.
+  // Unreadable output ends the capture and is kept.
   const kept = existsSync(join(lane.state, 'spool', run_id, 'stdout'));
   if (!kept && /\/spool\/.*: i\/o error, read$/.test(data.error ?? ''))
-    yield 'output that could not be read was removed';
+    yield 'unreadable output was removed';
   if (!worked || (data.exit_reason === 'capture_error' && kept)) return;
   const calls = events.filter(({ kind }) => kind === 'call_finished').length;
-  if (calls !== agent.calls) yield `${calls} calls are recorded of ${agent.calls}`;
+  if (calls !== agent.calls) yield `${calls} of ${agent.calls} calls are recorded`;
   const final = data.final_output;
   if (killed && final !== agent.final) yield `the final text is ${JSON.stringify(final)}`;
 }
 
-/** A run that was killed after some of its events were journalled; its agent has ended since. */
+/** A run killed after some of its events were journalled; its agent has exited since. */
 const RECOVER: Scenario = {
   name: 'recover',
   async prepare(lane) {
@@ -205,7 +205,7 @@ const RECOVER: Scenario = {
     lane.save('scratch');
     const count = { mode: 'kill', errno: null, at: 0 } as const;
     await lane.tacho(runArgs(DEMO), { injection: count });
-    // The first write is the segment's head; what the second one stores is shown before the third.
+    // The first write is the segment header; the second is shown before the third.
     const writes = lane.operations().filter((line) => / write .*\/journal\//.test(line));
     const at = Number(writes[Math.min(2, writes.length - 1)]?.split(' ')[0]);
     lane.load('scratch');
@@ -219,7 +219,7 @@ const RECOVER: Scenario = {
     yield* commandFaults(ran);
     const complete = ran.code === 0 && jsonLines(ran.stdout)[0]?.state === 'recovered';
     if (complete && (await listed(lane)).size === known.size)
-      yield 'recover says that it recovered the run, and the run is not listed';
+      yield 'recover reports the run as recovered, but the run is not listed';
     yield* recoveryFaults(lane);
     yield* wholeFaults(lane, known);
     const first = { ...ran, stdout: facts.shown ?? '' };
@@ -227,7 +227,7 @@ const RECOVER: Scenario = {
     if ((await listed(lane)).size !== known.size + 1) yield 'the killed run is not listed';
     yield* tidyFaults(lane);
     if (!isKill(injection)) return;
-    // The next run finishes nothing more and is not hindered.
+    // The next run has nothing left to finish and is not blocked.
     yield* successFaults(await lane.tacho(['run', ...CHAOS, 'x', '--', ...played('fixed')]));
   },
 };

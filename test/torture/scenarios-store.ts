@@ -1,4 +1,4 @@
-/** Commands that change the store, disturbed: gc, rm, reindex, import, restore. */
+/** Faults in commands that change the store: gc, rm, reindex, import, restore. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHAOS, played } from '../chaos-agent.ts';
@@ -30,7 +30,7 @@ export async function must(ran: Promise<Ran>): Promise<Ran> {
   return done;
 }
 
-/** Two runs with a segment each; the sessions of another agent where it keeps them. */
+/** Two runs, each with its own segment, and another agent's sessions in their usual place. */
 async function twoRuns(lane: Lane): Promise<void> {
   for (const script of ['fixed', 'agent-error'])
     await lane.tacho(['run', ...CHAOS, 'x', '--', ...played(script)]);
@@ -50,13 +50,13 @@ export async function fiveRuns(lane: Lane): Promise<Known> {
   return known;
 }
 
-/** The second of the imported sessions: it shares a segment with others. */
+/** The second imported session, which shares a segment with others. */
 export function oneImported(known: Known): string {
   const imported = [...known].filter(([, { row }]) => JSON.parse(row).agent === 'claude');
   return imported[1]?.[0] ?? '';
 }
 
-/** Grades a run, for which its transcript is made and kept. */
+/** Grades a run, which makes and stores its transcript. */
 export function grade(lane: Lane, run_id: string, options = {}): Promise<Ran> {
   const path = join(lane.work, 'grade.yaml');
   const assert = [{ type: 'regex', value: '.' }];
@@ -69,13 +69,13 @@ const split = (known: Known, going: readonly string[]) => ({
   gone: new Map([...known].filter(([run_id]) => going.includes(run_id))),
 });
 
-/** These are the runs of the list, also when the list is made again. */
+/** The list has exactly these runs, also after a reindex. */
 async function* listFaults(lane: Lane, expected: Known): AsyncGenerator<string> {
   const names = [...expected.keys()].sort().join();
   const now = async () => [...(await listed(lane)).keys()].sort().join();
   if ((await now()) !== names) yield `listed are ${await now()}, not ${names}`;
   yield* successFaults(await lane.tacho(['runs', 'reindex']));
-  if ((await now()) !== names) yield `listed after reindex are ${await now()}, not ${names}`;
+  if ((await now()) !== names) yield `after reindex the list has ${await now()}, not ${names}`;
 }
 
 const archivesOf = ({ state }: Lane) =>
@@ -96,7 +96,7 @@ const gc: Scenario = {
     yield* commandFaults(ran);
     const { kept } = split(known, (facts.going ?? '').split(','));
     if (ran.code === 0 && (await listed(lane)).size !== kept.size)
-      yield 'gc says that it is done, and is not';
+      yield 'gc reports success but is not done';
     yield* recoveryFaults(lane);
     yield* wholeFaults(lane, kept);
     yield* successFaults(await lane.tacho(GC));
@@ -113,7 +113,7 @@ const rm: Scenario = {
   name: 'rm',
   async prepare(lane) {
     const going = oneImported(await fiveRuns(lane));
-    // With a transcript, which an imported session has once it was asked for.
+    // With a transcript, which an imported session has after its first use.
     await must(grade(lane, going));
     return { known: await knownRuns(lane), facts: { going } };
   },
@@ -123,7 +123,7 @@ const rm: Scenario = {
     yield* commandFaults(ran);
     const { kept, gone } = split(known, [going]);
     const still = (await listed(lane)).has(going);
-    if (ran.code === 0 && still) yield 'rm says that it is done, and is not';
+    if (ran.code === 0 && still) yield 'rm reports success but is not done';
     yield* recoveryFaults(lane);
     yield* wholeFaults(lane, kept);
     if ((await listed(lane)).has(going)) yield* wholeFaults(lane, gone);
@@ -134,7 +134,7 @@ const rm: Scenario = {
     const traces = filesBelow(lane.state).filter(
       (path) => !/tombstones|tacho\.db/.test(path) && readFileSync(path).includes(going),
     );
-    for (const path of traces) yield `${going} was deleted, and ${path} still names it`;
+    for (const path of traces) yield `${going} was deleted, but ${path} still names it`;
   },
 };
 
@@ -152,7 +152,7 @@ const reindex: Scenario = {
   },
 };
 
-/** What imported runs are, whatever their ids: their events without them. */
+/** The imported runs without their ids: their events. */
 async function imported(lane: Lane, known: Known): Promise<string[]> {
   const texts: string[] = [];
   for (const run_id of (await listed(lane)).keys()) {
@@ -182,7 +182,7 @@ const importing: Scenario = {
     yield* commandFaults(ran);
     const runs: string[] = JSON.parse(facts.runs ?? '');
     if (ran.code === 0 && (await listed(lane)).size !== known.size + runs.length)
-      yield 'import says that it is done, and is not';
+      yield 'import reports success but is not done';
     yield* recoveryFaults(lane);
     yield* wholeFaults(lane, known);
     const again = await lane.tacho(IMPORT);
@@ -223,7 +223,7 @@ const restore: Scenario = {
     yield* commandFaults(ran);
     const { gone: kept } = split(known, (facts.kept ?? '').split(','));
     if (ran.code === 0 && (await listed(lane)).size !== known.size)
-      yield 'restore says that it is done, and is not';
+      yield 'restore reports success but is not done';
     yield* recoveryFaults(lane);
     yield* wholeFaults(lane, kept);
     yield* successFaults(await lane.tacho(['runs', 'restore', facts.path ?? '']));

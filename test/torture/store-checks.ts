@@ -1,4 +1,4 @@
-/** What must hold of a state folder after a command was disturbed, seen with ordinary commands on a healthy disk. */
+/** Rules for a state folder after a disturbed command, checked with ordinary commands on a healthy disk. */
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -15,25 +15,25 @@ import { stateDirAt } from '../../src/store/state-dir.ts';
 import { checkRunEvents } from '../contract/check-run-event.ts';
 import type { Lane, Ran } from './lane.ts';
 
-/** Of each run: what the journal has of it, and its line in the list. */
+/** Per run: its journal entries, and its line in the list. */
 export type Known = Map<string, { bodies: readonly string[]; row: string }>;
 
 const STACK = /^\s+at .+:\d+:\d+\)?$|node:internal|Node\.js v\d|\(node:\d+\)|UnhandledPromise/m;
 /** Files that only exist while something is being written, locked or removed. */
 const TEMPORARY = /\.tmp$|^\.removed-|\.lock\.|\.of-|spill|redaction\.key\./;
 
-/** How a command may end, whatever was done to it. */
+/** How a command may exit after any fault. */
 export function* commandFaults(ran: Ran): Generator<string> {
   const name = `tacho ${ran.args.slice(0, 3).join(' ')}`;
-  if (ran.late) yield `${name}: does not end`;
+  if (ran.late) yield `${name}: does not exit`;
   if (STACK.test(ran.stderr) || STACK.test(ran.stdout))
     yield `${name}: shows a stack trace: ${ran.stderr.slice(0, 1500)}`;
-  if (ran.code === null && ran.signal !== 'SIGKILL') yield `${name}: ended by ${ran.signal}`;
+  if (ran.code === null && ran.signal !== 'SIGKILL') yield `${name}: killed by ${ran.signal}`;
   const silent = ran.stdout === '' && ran.stderr === '';
   if (ran.code !== null && ran.code !== 0 && silent) yield `${name}: exit ${ran.code} in silence`;
 }
 
-/** The same, for a command that nothing disturbs and that has to succeed. */
+/** The same for an undisturbed command, which must succeed. */
 export function* successFaults(ran: Ran, codes: readonly number[] = [0]): Generator<string> {
   yield* commandFaults(ran);
   if (ran.late || codes.includes(ran.code ?? -1)) return;
@@ -73,7 +73,7 @@ export async function knownRuns(lane: Lane): Promise<Known> {
   return known;
 }
 
-/** Recovers until nothing is left, as if some minutes had passed. */
+/** Recovers until nothing is left, as if several minutes had passed. */
 export async function* recoveryFaults(lane: Lane): AsyncGenerator<string> {
   age(lane);
   for (const last of [false, true]) {
@@ -87,13 +87,13 @@ export async function* recoveryFaults(lane: Lane): AsyncGenerator<string> {
   }
 }
 
-/** A spool that has no `meta.json` yet counts as starting up for a minute, and a `.tmp` file as in use. */
+/** A spool without `meta.json` counts as starting for a minute, and a `.tmp` file as in use. */
 function age({ state }: Lane): void {
   const before = Date.now() / 1000 - 600;
   for (const path of filesBelow(state)) if (path.endsWith('.tmp')) utimesSync(path, before, before);
   for (const folder of foldersIn(join(state, 'spool'))) {
     const stdout = join(folder, 'stdout');
-    // When a folder was made cannot be changed.
+    // The creation time of a folder cannot be changed.
     if (!existsSync(stdout)) writeFileSync(stdout, '', { mode: 0o600 });
     utimesSync(stdout, before, before);
   }
@@ -111,10 +111,10 @@ export async function* wholeFaults(lane: Lane, known: Known): AsyncGenerator<str
   for (const [run_id, { bodies, row }] of known) {
     const now = await bodiesOf(lane.state, run_id);
     if (now.join('\n') !== bodies.join('\n'))
-      yield `${run_id}, which nobody touched, has changed: ${bodies.length} events before, ${now.length} now`;
-    if (!rows.has(run_id)) yield `${run_id}, which nobody deleted, is not listed`;
+      yield `${run_id} was not touched but has changed: ${bodies.length} events before, ${now.length} now`;
+    if (!rows.has(run_id)) yield `${run_id} was not deleted but is not listed`;
     else if (rows.get(run_id) !== row)
-      yield `${run_id}, which nobody touched, is listed as ${rows.get(run_id)}, not as ${row}`;
+      yield `${run_id} was not touched but is listed as ${rows.get(run_id)}, not as ${row}`;
     else yield* verifyFaults(lane, run_id);
   }
 }
@@ -128,7 +128,7 @@ export async function* verifyFaults(lane: Lane, run_id: string): AsyncGenerator<
   }
 }
 
-/** Of a run that is in the store: numbers, one end, the contract, and that it begins with what was shown (ST-2). */
+/** For a stored run: numbers, a single end, the contract, and that it begins with the shown output (ST-2). */
 export async function* recordFaults(
   lane: Lane,
   run_id: string,
@@ -146,7 +146,7 @@ export async function* recordFaults(
     yield `replay of ${run_id}: ${breach}`;
   const whole = shown.slice(0, shown.lastIndexOf('\n') + 1);
   if (!replay.stdout.startsWith(whole))
-    yield `${run_id}: what was shown is not how its record begins: ${firstDifference(whole, replay.stdout)}`;
+    yield `${run_id}: its record does not begin with the shown output: ${firstDifference(whole, replay.stdout)}`;
   const verify = await lane.tacho(['runs', 'verify', run_id]);
   yield* successFaults(verify);
 }
@@ -157,7 +157,7 @@ function firstDifference(shown: string, recorded: string): string {
   return `line ${at + 1}: ${a[at]?.slice(0, 300)} ≠ ${b[at]?.slice(0, 300)}`;
 }
 
-/** Output that could not be read stays for people. */
+/** Unreadable output is kept for people. */
 async function isKept(lane: Lane, run_id: string): Promise<boolean> {
   if (!existsSync(join(lane.state, 'spool', run_id, 'recorded'))) return false;
   const last = (await bodiesOf(lane.state, run_id)).at(-1);
@@ -192,7 +192,7 @@ export function filesBelow(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** The index is a cache whose bytes change with every reader. */
+/** The index is a cache, and every reader changes its bytes. */
 function digestOf(state: string): Map<string, string> {
   const files = filesBelow(state).filter((path) => !/tacho\.db|\.lock$|\/locks\//.test(path));
   return new Map(

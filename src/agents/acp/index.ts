@@ -8,16 +8,16 @@ import { tools } from './tools.ts';
 
 export const acp: Agent = {
   id: 'acp',
-  title: 'Any agent that speaks the Agent Client Protocol, named after --',
+  title: 'Any ACP agent',
   binaries: [],
-  install: 'tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…]',
+  install: 'tacho run --agent acp PROMPT -- PROGRAM [ARGS]',
   version_args: ['--version'],
   checked_versions: ['1'],
   capabilities: { ...LIVE, usage: 'end', cost: 'end', provider_retries: 'never' },
   approval: {
-    default: 'Every permission request is denied. The agent decides what it asks for.',
-    edits: 'Allows requests to edit, read and search. Denies all others, commands included.',
-    all: 'Every permission request is allowed.',
+    default: 'Denies every permission request. The agent decides what needs permission.',
+    edits: 'Allows requests to edit, read and search. Denies all others, including commands.',
+    all: 'Allows every permission request.',
   },
   tools,
   secret_env: [],

@@ -26,10 +26,11 @@ export const codex: Agent = {
     model: 'after',
   },
   approval: {
-    default: 'Commands run in a read-only sandbox without network. Writing fails; nobody is asked.',
+    default:
+      'Runs commands in a read-only sandbox without network access. Writes fail without a prompt.',
     edits:
-      'Commands and edits may write in the working directory and in temporary folders, without network. Everything else fails.',
-    all: 'No sandbox: denies nothing.',
+      'Commands and edits can write to the working directory and to temporary folders, without network access. Everything else fails.',
+    all: 'Denies nothing; there is no sandbox.',
   },
   tools,
   secret_env: ['OPENAI_API_KEY', 'CODEX_API_KEY', 'CODEX_ACCESS_TOKEN'],

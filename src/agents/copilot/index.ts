@@ -15,9 +15,9 @@ export const copilot: Agent = {
   checked_versions: ['1.0.102'],
   capabilities: { ...LIVE, decisions: 'after', usage: 'after', cost: 'never' },
   approval: {
-    default: 'Reads files. Denies edits and commands: nobody can be asked.',
+    default: 'Reads files. Denies edits and commands, because nobody can approve them.',
     edits:
-      'Edits files. Denies commands, unless `--allow-tool` allows them: `-- --allow-tool="shell(npm test)"`.',
+      'Edits files. Denies commands unless `--allow-tool` allows them: `-- --allow-tool="shell(npm test)"`.',
     all: 'Denies nothing.',
   },
   tools,

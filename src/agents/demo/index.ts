@@ -16,9 +16,9 @@ export const demo: Agent = {
   checked_versions: [DEMO_VERSION],
   capabilities: LIVE,
   approval: {
-    default: 'There are no permissions: denies nothing.',
-    edits: 'As `default`.',
-    all: 'As `default`.',
+    default: 'Denies nothing; there are no permissions.',
+    edits: 'Same as `default`.',
+    all: 'Same as `default`.',
   },
   tools,
   secret_env: [],

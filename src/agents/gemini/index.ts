@@ -26,8 +26,8 @@ export const gemini: Agent = {
   },
   approval: {
     default:
-      'Reads files. The tools that edit files or run commands are not offered to the model; a call of them is denied.',
-    edits: 'Edits files. The tool that runs commands is not offered.',
+      'Reads files. Tools that edit files or run commands are not offered to the model; calls to them are denied.',
+    edits: 'Edits files. The tool that runs commands is not offered to the model.',
     all: 'Denies nothing.',
   },
   tools,

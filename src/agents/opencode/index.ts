@@ -25,9 +25,9 @@ export const opencode: Agent = {
   },
   approval: {
     default:
-      'The rules of its configuration, which allow edits and commands unless they say otherwise. A question counts as denied.',
-    edits: 'The same rules, but edits are always allowed.',
-    all: 'Everything that its rules do not deny: questions are answered with yes.',
+      'Follows the rules in its configuration, which allow edits and commands by default. Permission requests are denied.',
+    edits: 'Follows the same rules, but always allows edits.',
+    all: 'Allows everything that its rules do not deny; permission requests are approved.',
   },
   tools,
   secret_env: ['OPENCODE_API_KEY', 'OPENCODE_SERVER_PASSWORD'],

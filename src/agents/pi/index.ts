@@ -17,8 +17,8 @@ export const pi: Agent = {
   capabilities: { ...LIVE, decisions: 'never' },
   approval: {
     default:
-      'There are no permissions: denies nothing. Skills, extensions and settings of the project are not loaded.',
-    edits: 'As `default`.',
+      'Denies nothing; there are no permissions. Does not load skills, extensions and settings of the project.',
+    edits: 'Same as `default`.',
     all: 'Denies nothing, and trusts the skills, extensions and settings of the project.',
   },
   tools,

@@ -22,7 +22,7 @@ export const qwen: Agent = {
     provider_retries: 'after',
   },
   approval: {
-    default: 'Reads files. Denies edits and commands: nobody can be asked.',
+    default: 'Reads files. Denies edits and commands, because nobody can approve them.',
     edits: 'Edits files. Denies commands.',
     all: 'Denies nothing.',
   },

@@ -68,15 +68,15 @@ export function needConsent(asking: Asking, consenting: Consenting): void {
 
 function askFor(asking: Asking, consenting: Consenting): void {
   const path = oneLine(asking.path, EFFECT_CHARS_MAX);
-  const what = `${path} asks for what needs your consent:\n${lines(asking)
+  const what = `${path} needs your consent:\n${lines(asking)
     .map((line) => `  ${line}\n`)
     .join('')}`;
-  const answer = consenting.ask(`${what}Allow this, also later while the file is unchanged?`);
+  const answer = consenting.ask(`${what}Allow this now and later, until the file changes?`);
   if (answer === true) {
     rememberConsent(asking);
     return;
   }
-  const ways = `tacho trust ${oneLine(dirname(asking.path), EFFECT_CHARS_MAX)} remembers it; --trust or TACHO_TRUST=1 agrees for one command`;
+  const ways = `tacho trust ${oneLine(dirname(asking.path), EFFECT_CHARS_MAX)} stores your consent; --trust or TACHO_TRUST=1 agrees for one command`;
   throw new TachoError('untrusted', `${what}Read the file first. To agree: ${ways}.`, {
     stage: 'consent',
   });
@@ -163,6 +163,7 @@ const POLICY_EFFECTS: Record<keyof RetentionPolicy, (policy: RetentionPolicy) =>
   archive: ({ archive }) => !archive && 'without an archive',
   agent: ({ agent }) => agent !== null && `agent: ${words([agent])}`,
   status: ({ status }) => status !== null && `status: ${status}`,
+  project: ({ project }) => project !== null && `project: ${words([project])}`,
   labels: ({ labels }) => {
     const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
     return pairs.length > 0 && `label: ${words(pairs)}`;

@@ -18,7 +18,7 @@ const FIELDS = {
   name: is.text,
   agent: is.text,
   status: is.oneOf([...new Set<string>(['ok', 'failed', ...EXIT_REASONS])]),
-  label: is.named(is.written(is.anyText), 'must be a map of names to texts'),
+  label: is.named(is.written(is.anyText), 'must be a map of names to strings'),
   max_age: measured(DURATION),
   max_runs: is.whole(0),
   max_size: measured(SIZE),
@@ -27,11 +27,13 @@ const FIELDS = {
   archive: is.flag,
 } satisfies Fields;
 
+type Given = Omit<Partial<Values<typeof FIELDS>>, 'label'> & {
+  project?: string | null;
+  label?: RetentionPolicy['labels'] | undefined;
+};
+
 /** Null if it would never remove anything. */
-export function policyOf(
-  fields: Partial<Values<typeof FIELDS>>,
-  name: string,
-): RetentionPolicy | null {
+export function policyOf(fields: Given, name: string): RetentionPolicy | null {
   const limits = {
     age_ms_max: fields.max_age ?? null,
     runs_max: fields.max_runs ?? null,
@@ -42,6 +44,7 @@ export function policyOf(
     name: fields.name ?? name,
     agent: fields.agent ?? null,
     status: fields.status ?? null,
+    project: fields.project ?? null,
     labels: fields.label ?? {},
     ...limits,
     keep_failed: fields.keep_failed ?? false,

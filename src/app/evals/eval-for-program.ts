@@ -4,7 +4,8 @@ import { TachoError } from '../../lib/errors.ts';
 import { isTrusted } from '../config/own-state.ts';
 import type { LimitOptions, RunOptions } from '../run/options.ts';
 import type { EvalResult } from './eval.ts';
-import { checkFolders, evaluate, loadEvals, optionsOfTest, SHARED_FOLDER } from './evaluate.ts';
+import { checkRuns, evaluate, loadEvals, optionsOfTest, SHARED_FOLDER } from './evaluate.ts';
+import { onlyTests, selectedOf } from './only-tests.ts';
 import { startResults } from './results.ts';
 
 /** Options of `runEval`. Limits, retries and the options of the agent apply to each run. */
@@ -32,6 +33,8 @@ export interface RunEvalOptions
   files?: readonly string[] | undefined;
   /** Text of an eval file. Names of other files in it are relative to the current folder. */
   text?: string | undefined;
+  /** Run only the tests with these ids; `*` matches any text. Default: all. */
+  tests?: readonly string[] | undefined;
   /** Score from which a test passes, 0 to 1. Default: as in the file, otherwise 0.8. */
   threshold?: number | undefined;
   /** Run each test this many times. Default: as in the file, otherwise once. */
@@ -57,7 +60,7 @@ export interface RunEvalOptions
 const usage = (text: string) => new TachoError('usage', text, { stage: 'eval' });
 
 export async function evalForProgram(options: RunEvalOptions): Promise<EvalResult> {
-  const { files: paths, text, threshold, repeat, workers = 1, failFast, ...more } = options;
+  const { files: paths, text, tests, threshold, repeat, workers = 1, failFast, ...more } = options;
   const { results, resume, trust, signal, onResult, onNotice: say = () => {}, ...runs } = more;
   const { env } = process;
   const consenting = { trust: isTrusted(trust, env), say, ask: () => null };
@@ -67,11 +70,13 @@ export async function evalForProgram(options: RunEvalOptions): Promise<EvalResul
     throw usage('runEval: give either agent or target');
   const sources = paths?.map((path) => ({ path })) ?? [{ text: text as string }];
   const files = await loadEvals(sources, env, consenting);
-  if (checkFolders(files, workers)) say(SHARED_FOLDER);
+  const only = onlyTests(files, tests);
+  if (checkRuns(selectedOf(files, only), { workers, env })) say(SHARED_FOLDER);
   using writing = startResults({ results, resume });
   return await evaluate({
     env,
     files,
+    only,
     graded: { kind: 'runs', options: (test) => optionsOfTest(test, runs, consenting) },
     state_dir: options.stateDir,
     threshold: threshold ?? null,

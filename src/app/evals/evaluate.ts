@@ -7,6 +7,7 @@ import { type Asking, type Consenting, needConsent } from '../config/consent.ts'
 import { passingRedactor } from '../config/redaction.ts';
 import type { AgentRunOptions, RunOptions } from '../run/options.ts';
 import { withTarget } from '../run/with-target.ts';
+import { checkBeforeRuns } from './before-runs.ts';
 import { type EvalRequest, type EvalResult, runEval } from './eval.ts';
 import { type LoadedEval, loadEvalFile, loadEvalText } from './files.ts';
 import type { Graded } from './jobs.ts';
@@ -18,11 +19,15 @@ const usage = (text: string) => new TachoError('usage', text, { stage: 'eval' })
 /** A file by its path, or the text of one. */
 export type EvalSource = { path: string } | { text: string };
 
-/** The mistakes of all files are reported together. Consent is needed for all of them before anything is done. */
+/**
+ * The mistakes of all files are reported together. Consent is needed for all of them before anything is done, unless
+ * the tests are only read.
+ */
 export async function loadEvals(
   sources: readonly EvalSource[],
   env: NodeJS.ProcessEnv,
   consenting: Consenting,
+  { only_read = false } = {},
 ): Promise<EvalFile[]> {
   const agree = (asking: Asking) => needConsent(asking, consenting);
   const loaded: LoadedEval[] = [];
@@ -45,7 +50,7 @@ export async function loadEvals(
     const text = mistakes.map(({ message }) => message).join('\n');
     throw new TachoError('config_invalid', text, { stage: 'eval' });
   }
-  for (const { asking } of loaded) agree(asking);
+  if (!only_read) for (const { asking } of loaded) agree(asking);
   for (const { file } of loaded) for (const note of file.notes) consenting.say(`note: ${note}`);
   return loaded.map(({ file }) => file);
 }
@@ -57,7 +62,6 @@ export async function optionsOfTest(
   consenting: Consenting,
 ): Promise<AgentRunOptions> {
   const prompt = test.input.map(({ content }) => content).join('\n\n');
-  if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
   const target = asked.agent === undefined ? (asked.target ?? test.target ?? undefined) : undefined;
   const options = {
     ...asked,
@@ -73,8 +77,15 @@ export async function optionsOfTest(
 export const SHARED_FOLDER =
   'note: the agent works in the current folder or in the cwd of its target; a workspace in the eval file gives each run a copy of a folder';
 
-/** Agents in the same folder change each other's files. Returns whether tests have no workspace. */
-export function checkFolders(files: readonly EvalFile[], workers: number): boolean {
+/**
+ * Reports mistakes that need no run, and agents that would change each other's files. Returns whether tests have no
+ * workspace.
+ */
+export function checkRuns(
+  files: readonly EvalFile[],
+  { workers = 1, env }: { workers?: number | undefined; env: NodeJS.ProcessEnv },
+): boolean {
+  checkBeforeRuns(files, env);
   const shared = files.flatMap(({ path, tests }) =>
     tests.filter(({ workspace }) => workspace === null).map(({ id }) => ({ path, id })),
   );

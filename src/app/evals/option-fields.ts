@@ -37,6 +37,7 @@ export const RUN_EVAL_FIELDS = {
   ...{ maxCostUsd, maxTokens, maxToolCalls, maxSteps, loopGuard, bestEffortLimits },
   ...{ timeoutMs, retries, retryWaitMs },
   files: is.filled(is.texts),
+  tests: is.filled(is.texts),
   repeat: is.whole(1),
   failFast: is.flag,
   results: is.text,

@@ -26,7 +26,7 @@ export function readComparable(path: string): EvalRow[] {
 }
 
 /** The rows of a results file. A cut-off last line is skipped; any other line that is not a row is an error. */
-export function readResults(path: string): EvalRow[] {
+function readResults(path: string): EvalRow[] {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

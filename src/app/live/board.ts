@@ -2,6 +2,7 @@
  * The collector's board (CF-4): the counts of the rules so far, overall and by session, and the failing messages in
  * full. Contract: never throws and never blocks the collector for long. Failed writes are reported on the board.
  */
+import { hostname } from 'node:os';
 import { Judge } from '../../conformance/judge.ts';
 import type { Failure, Report, RuleInfo, StreamLine } from '../../conformance/types.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -10,6 +11,8 @@ import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type ReadMessage, readText } from '../../live/protocol/messages.ts';
 import { readPrivate, writeAtomic } from '../../store/files.ts';
+import { holderOf } from '../../store/lock.ts';
+import { isAlive } from '../../store/owner.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { createFailingLog, isOnlyLate } from './failing-log.ts';
 import type { LivePaths } from './paths.ts';
@@ -234,6 +237,12 @@ function withoutToken({ message, text }: ReadMessage): string {
   return JSON.stringify({ ...message, data: { ...data, token: HIDDEN } });
 }
 
+/** Whether a collector of the state folder runs now. One on another machine cannot be seen, and counts as running. */
+export function isCollecting({ lock }: LivePaths): boolean {
+  const holder = holderOf(lock);
+  return holder !== null && (holder.host !== hostname() || isAlive(holder.pid, null));
+}
+
 /** The board as a collector last wrote it. */
 export function readBoard(path: string): BoardState {
   let text: string;
@@ -241,15 +250,19 @@ export function readBoard(path: string): BoardState {
     text = readPrivate(path).toString('utf8');
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw fileError(cause, path, 'board');
-    const say = `${path}: no collector has written its board here: start one with tacho serve`;
+    const say = `${path}: no collector has written its counters here: start one with tacho serve`;
     throw new TachoError('not_found', say, { stage: 'board' });
   }
   try {
     return JSON.parse(text) as BoardState;
   } catch (cause) {
-    throw new TachoError('input_unreadable', `${path}: is not a board: remove it`, {
-      stage: 'board',
-      cause,
-    });
+    throw new TachoError(
+      'input_unreadable',
+      `${path}: this file does not contain the counters of a collector: remove it`,
+      {
+        stage: 'board',
+        cause,
+      },
+    );
   }
 }

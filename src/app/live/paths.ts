@@ -10,6 +10,8 @@ export function livePaths(state_dir: string) {
     /** A separate state folder: the collector's journal and index, apart from those of runs. */
     dir,
     socket: join(dir, 'collector.sock'),
+    /** Held by the running collector. */
+    lock: join(dir, 'collector.lock'),
     /** Messages that senders could not deliver yet. */
     outbox: join(root, 'outbox'),
     /** Messages that failed a rule, in full. */

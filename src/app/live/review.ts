@@ -100,10 +100,9 @@ export async function findSampled(
   session_id: string,
   seq: number,
 ): Promise<Sampled> {
-  if (isSampled(session_id, seq))
-    for await (const sampled of sampledMessages(state_dir, session_id))
-      if (sampled.seq === seq) return sampled;
-  const text = `number ${seq} of ${session_id} is not in the sample: see tacho review --list`;
+  for await (const sampled of sampledMessages(state_dir, session_id))
+    if (sampled.seq === seq) return sampled;
+  const text = `message ${seq} of session ${session_id} is not in the sample: tacho review --list shows the sample`;
   throw new TachoError('not_found', text, { stage: STAGE });
 }
 

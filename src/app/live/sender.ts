@@ -4,13 +4,15 @@ import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
-import { type RandomSource, systemRandom } from '../../lib/ids.ts';
+import { type RandomSource, sessionName, systemRandom } from '../../lib/ids.ts';
 import { parseAddress } from '../../live/protocol/address.ts';
 import { numbered, timestampOf } from '../../live/protocol/compose.ts';
 import type { WireMessage } from '../../live/protocol/messages.ts';
+import { errorText } from '../../live/sender/link.ts';
 import { Sender, type SenderSession } from '../../live/sender/sender.ts';
 import type { InputReply, Notice, SenderTimes } from '../../live/sender/types.ts';
 import { readToken } from '../../live/token-file.ts';
+import { readCertificates } from '../../live/transports/certificates.ts';
 import { dial } from '../../live/transports/dial.ts';
 import type { LiveMessage } from '../../model/live.ts';
 import { takeLock } from '../../store/lock.ts';
@@ -60,6 +62,8 @@ export class LiveSender {
   constructor(options: LiveSenderOptions) {
     const { url, token_file, ca, onInput, onNotice, times } = options;
     const address = parseAddress(url);
+    // A file that cannot be used is a mistake of the caller, not a collector to wait for.
+    if (ca) readCertificates(ca);
     this.#dir = options.outbox;
     this.#target = { url, token_file: token_file ?? null, ca: ca ?? null };
     this.#sender = new Sender({
@@ -93,7 +97,7 @@ export class LiveSender {
     throw new TachoError('busy', text, { stage: 'live', retryable: true });
   }
 
-  /** The number with which a session continues: from the outbox, else from a collector that answers soon, else 1. */
+  /** The number with which a session continues: from the outbox, otherwise from a collector that answers soon, otherwise 1. */
   async where(session_id: string): Promise<number> {
     if (existsSync(outboxPath(this.#dir, session_id))) return 1;
     return (await this.#sender.where(session_id, APP_LIMITS.live_where_ms)) ?? 1;
@@ -180,21 +184,21 @@ export class OutSession {
 
 /** As text, for stderr. */
 export function undeliveredText({ session_id, messages, refused, path }: Undelivered): string {
-  const many = `${plural(messages, 'message')} of session ${session_id}`;
+  const many = `${plural(messages, 'message')} of session ${sessionName(session_id)}`;
   return refused === null
-    ? `${many} not delivered yet: kept in the outbox, the next tacho sends them`
-    : `${many} refused (${refused}): kept in ${path}`;
+    ? `${many} not delivered yet: they are in the outbox, and the next tacho run, emit or serve sends them`
+    : `the collector refused ${many} (${refused}): they are in ${path}`;
 }
 
 /** A notice as text. Null if it is not worth showing. */
 export function noticeText(notice: Notice): string | null {
   switch (notice.kind) {
     case 'lost':
-      return `no collector: ${notice.why}; trying again`;
+      return `${notice.why}; trying again`;
     case 'skew':
-      return `the collector's clock differs from ours by ${notice.skew_ms} ms (at ${timestampOf(Date.now())})`;
+      return `the clock of the collector differs from this one by ${notice.skew_ms} ms (at ${timestampOf(Date.now())})`;
     case 'refused':
-      return `the collector says ${notice.error_code}: ${notice.message}`;
+      return errorText(notice);
     default:
       return null;
   }

@@ -1,6 +1,5 @@
 /** A collector on this machine: the transports and the journal of the state folder, one collector per folder. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
@@ -59,9 +58,10 @@ export async function serve(options: ServeOptions) {
   const paths = livePaths(options.state_dir);
   openStateDir(options.state_dir);
   const state = openStateDir(paths.dir);
-  const lock = join(paths.dir, 'collector.lock');
+  const { lock } = paths;
   const release = takeLock(lock, { force: options.force });
-  if (release === null) throw heldError(lock, `the collector of ${options.state_dir}`, 'live');
+  if (release === null)
+    throw heldError(lock, `the collector of ${options.state_dir}`, 'live', 'use that one, stop it');
   const clock = options.clock ?? systemClock;
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index, clock });
@@ -120,18 +120,20 @@ export async function serve(options: ServeOptions) {
 function planOf(options: ServeOptions) {
   const { tcp, token_file, tls_cert, tls_key } = options;
   for (const name of ['socket', 'pipe', 'token_file', 'tls_cert', 'tls_key'] as const)
-    if (options[name] === '') throw usage(`--${name.replace('_', '-')}: give a path`);
+    if (options[name] === '') throw usage(`--${name.replace('_', '-')} needs a path`);
   if ((tls_cert === undefined) !== (tls_key === undefined))
-    throw usage('give --tls-cert and --tls-key together');
+    throw usage('--tls-cert and --tls-key are needed together');
   if (tls_cert !== undefined && tcp === undefined)
-    throw usage('--tls-cert and --tls-key are for --tcp: give its HOST:PORT');
+    throw usage('--tls-cert and --tls-key need --tcp HOST:PORT');
   if (tcp !== undefined && !isLoopback(parseHostPort(tcp).host)) {
     const missing = [
       ...(token_file === undefined ? ['--token-file'] : []),
       ...(tls_cert === undefined ? ['--tls-cert', '--tls-key'] : []),
     ];
     if (missing.length > 0)
-      throw usage(`--tcp ${tcp}: others can reach this address: it needs ${missing.join(', ')}`);
+      throw usage(
+        `--tcp ${tcp}: other machines can reach this address, so it needs ${missing.join(', ')}`,
+      );
   }
   return {
     tls:

@@ -7,11 +7,13 @@ import { livePaths } from './paths.ts';
 /** The journal's source of accepted messages. Those refused because of a duplicate number are stored under another. */
 const LIVE_SOURCE = 'live';
 
-/** Entries of one session, or of all. A line that was written twice is returned twice. */
+/** Entries of one session, by its id or the beginning of it, or of all. A line that was written twice is returned twice. */
 export async function* storedMessages(state_dir: string, session: string | null) {
   const { journal } = stateDirAt(livePaths(state_dir).dir);
-  const stored = session === null ? readAll(journal) : readSession(journal, session);
-  for await (const entry of stored) if (entry.source === LIVE_SOURCE) yield entry;
+  const whole = session !== null && !isPart(session);
+  const sessions = session === null ? null : [session];
+  for await (const entry of whole ? readSession(journal, session) : readAll(journal))
+    if (entry.source === LIVE_SOURCE && isOf({ sessions }, entry.session)) yield entry;
 }
 
 export interface TailFilter {
@@ -28,7 +30,7 @@ const MADE_ID_PART = /^([rs]_)?[0-9a-z]{6,25}$/;
 /** Whether it is a prefix of an id: the collector knows only whole ones. */
 export const isPart = (id: string) => MADE_ID_PART.test(id) && !MADE_ID.test(id);
 
-export function isOf({ sessions }: TailFilter, session_id: string): boolean {
+export function isOf({ sessions }: Pick<TailFilter, 'sessions'>, session_id: string): boolean {
   if (sessions === null || sessions.includes(session_id)) return true;
   if (!MADE_ID.test(session_id)) return false;
   return sessions.some(

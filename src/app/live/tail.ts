@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../lib/clock.ts';
+import { TachoError } from '../../lib/errors.ts';
 import { LIVE_LIMITS } from '../../live/limits.ts';
 import { type Address, addressText } from '../../live/protocol/address.ts';
 import { control } from '../../live/protocol/compose.ts';
@@ -28,6 +29,8 @@ export interface TailOptions extends TailFilter {
   show: Shown;
   /** Receives notices about the connection itself. */
   note(text: string): void;
+  /** Called with the address after each successful connection. */
+  onConnected?: ((address: string) => void) | undefined;
   clock?: Clock;
   retry_ms?: number;
 }
@@ -46,12 +49,22 @@ export async function tail(options: TailOptions): Promise<void> {
     } catch (error) {
       const final = error instanceof Refused && !error.retryable;
       if (signal.aborted) break;
-      if (first || final) throw error;
+      if (first || final) throw placed(error as Error, address);
       wait_ms = Math.min(wait_ms * 2, LIVE_LIMITS.retry_ms_max);
     }
     await sleep(wait_ms, undefined, { signal }).catch(() => {});
   }
   await watcher.shown();
+}
+
+/** The same error with the address, as a failure of the connection. */
+function placed(error: Error, address: Address): TachoError {
+  const place = addressText(address);
+  if (error instanceof TachoError && !(error instanceof Refused)) return error;
+  const clear = address.kind === 'tcp' && !address.tls && !(error instanceof Refused);
+  const help = clear ? `: if it uses TLS, use ${place.replace(/^tcp[^:]*/, 'tls')}` : '';
+  const code = error instanceof Refused ? error.code : 'busy';
+  return new TachoError(code, `${place}: ${error.message}${help}`, { stage: 'live', cause: error });
 }
 
 class Watcher {
@@ -97,6 +110,7 @@ class Watcher {
     signal.addEventListener('abort', stop);
     try {
       await link.open();
+      this.#options.onConnected?.(addressText(address));
       state.received_ms = this.#clock.elapsed();
       this.#subscribe(link, first);
       const all_received = this.#options.follow ? null : this.#quiet(state, link);
@@ -153,7 +167,7 @@ class Watcher {
   /** Handles the collector's own messages. */
   #aside(message: WireMessage, text: string, on: On): void {
     const { type, session_id, data } = message;
-    if (type === 'error') this.#options.note(`the collector says: ${data.message}`);
+    if (type === 'error') this.#options.note(`the collector reports: ${data.message}`);
     if (type !== 'session_state' || session_id == null) return;
     const last_seq = Number(data.last_seq);
     if (data.status === 'lost' && wanted(this.#options, type)) this.#show(message, text, on.wire);
@@ -179,7 +193,7 @@ class Watcher {
     });
   }
 
-  /** Resolves with null when the collector has been silent for a while, longer if it has announced more. */
+  /** Resolves with null if the collector has been silent for a while, longer if it has announced more. */
   async #quiet(state: { received_ms: number }, link: Link): Promise<null> {
     while (!link.gone) {
       const more = [...this.#stored].some(([id, seq]) => this.#cursors.have(id) < seq);

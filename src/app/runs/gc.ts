@@ -22,8 +22,10 @@ export interface GcOptions {
   agent?: string | undefined;
   /** Remove only runs with this status: `ok`, `failed`, or an exit reason. Default: any. */
   status?: string | undefined;
-  /** Remove only runs with these labels. Default: any. */
-  labels?: Readonly<Record<string, string>> | undefined;
+  /** Remove only runs of this project: a folder in it, or its name. Default: of all projects. */
+  project?: string | undefined;
+  /** Remove only runs with these labels; null accepts every value. Default: any. */
+  labels?: Readonly<Record<string, string | null>> | undefined;
   /** Neither remove nor count failed runs. Default: false. */
   keepFailed?: boolean | undefined;
   /** Neither remove nor count successful runs. Default: false. */
@@ -66,7 +68,10 @@ export interface Collected {
   archive: string | null;
 }
 
-/** `leaving`: without the runs that had to be kept. `done`: null on a dry run. */
+const LIMITS = '--max-age, --max-runs or --max-size';
+const usage = (text: string) => new TachoError('usage', text, { stage: 'gc' });
+
+/** `project`: its path. `leaving`: without the runs that had to be kept. `done`: null on a dry run. */
 export async function collectByPolicy(
   state: StateDir,
   options: GcOptions,
@@ -93,6 +98,7 @@ async function policiesOf(options: GcOptions, consenting: Consenting): Promise<R
     {
       agent: options.agent,
       status: options.status,
+      project: options.project ?? null,
       label: options.labels,
       max_age: options.maxAgeMs,
       max_runs: options.maxRuns,
@@ -104,6 +110,10 @@ async function policiesOf(options: GcOptions, consenting: Consenting): Promise<R
     'limits',
   );
   if (given !== null) return [given];
+  const { agent, status, project, labels, keepFailed, keepSuccessful, archive = true } = options;
+  const chosen = agent ?? status ?? project ?? labels ?? keepFailed ?? keepSuccessful;
+  if (chosen !== undefined || !archive)
+    throw usage(`without a limit nothing is removed: add ${LIMITS}`);
   const path = findConfig(process.cwd(), consenting.say);
   const config = path === null ? null : await loadConfig(path, AGENT_IDS);
   if (config !== null && config.retention.length > 0) {
@@ -111,9 +121,5 @@ async function policiesOf(options: GcOptions, consenting: Consenting): Promise<R
     needConsent(configAsking(config, retentionEffects(config)), consenting);
     return config.retention;
   }
-  throw new TachoError(
-    'usage',
-    'no policy: give --max-age, --max-runs or --max-size, or add retention: to tacho.yaml',
-    { stage: 'gc' },
-  );
+  throw usage(`no policy: give ${LIMITS}, or add retention: to tacho.yaml`);
 }

@@ -3,8 +3,8 @@
  * its labels. Labels that a user set by hand do not make a run an import.
  */
 import { newRunId, seededRandom } from '../../lib/ids.ts';
+import { IMPORTED_SHA256_LABEL } from '../../model/words.ts';
 
-const DIGEST_LABEL = 'imported_sha256';
 /** How often a deleted import was explicitly requested again. */
 const AGAIN_LABEL = 'imported_again';
 
@@ -35,13 +35,13 @@ export function importId(
   const repeated = again === 0 ? {} : { [AGAIN_LABEL]: String(again) };
   return {
     run_id: idOf(agent, sha256, again, started_ms),
-    labels: { [DIGEST_LABEL]: sha256, ...repeated },
+    labels: { [IMPORTED_SHA256_LABEL]: sha256, ...repeated },
   };
 }
 
 /** The digest of the content that the run was imported from. Null if the run is not an import. */
 export function importedDigest({ run_id, agent, labels }: Known): string | null {
-  const sha256 = labels?.[DIGEST_LABEL];
+  const sha256 = labels?.[IMPORTED_SHA256_LABEL];
   if (sha256 === undefined) return null;
   const id = idOf(agent, sha256, Number(labels?.[AGAIN_LABEL] ?? 0), 0);
   return randomPart(id) === randomPart(run_id) ? sha256 : null;

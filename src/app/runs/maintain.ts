@@ -72,5 +72,7 @@ export async function gcForProgram(
   say: (text: string) => void,
 ): Promise<Collected> {
   const consenting = { trust: isTrusted(options.trust, process.env), say, ask: () => null };
-  return collectedOf(await collectByPolicy(state, options, consenting));
+  const { findProject } = await import('./projects.ts');
+  const project = options.project && findProject(state, options.project);
+  return collectedOf(await collectByPolicy(state, { ...options, project }, consenting));
 }

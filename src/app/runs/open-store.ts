@@ -60,7 +60,7 @@ export interface Store {
   remove(runs: readonly string[], options?: LockOptions): Promise<Removed>;
   /** Removes old runs by the given limits, or by the policies of tacho.yaml, and archives them first. */
   gc(options?: GcOptions): Promise<Collected>;
-  /** Restores runs from an archive that `gc` made. `archive` is its path. */
+  /** Restores runs from an archive that `gc` made. `archive` is its path, or its name in the archive folder. */
   restore(archive: string, options?: RestoreOptions): Promise<Restored>;
   /** Finishes the records of runs after tacho was killed, one after the other, as it is iterated. */
   recover(options?: RecoverOptions): AsyncIterable<Recovered>;

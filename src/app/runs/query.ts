@@ -92,8 +92,6 @@ export function checkNames(given: { agent?: string | undefined; status?: string 
   for (const name of ['agent', 'status'] as const) {
     const word = given[name];
     if (word === undefined || known[name].includes(word)) continue;
-    const near = is.nearestWord(word, known[name]);
-    const hint = near === undefined ? '' : ` did you mean ${near}?`;
-    throw usage(`unknown ${name} "${word}":${hint} known are ${known[name].join(', ')}`);
+    throw usage(is.unknownWord(name, word, known[name]));
   }
 }

@@ -115,7 +115,15 @@ verifies('ST-5', 'a plan by size counts the journal and the files of each run', 
   const { by_agent } = await statsOf(state, { days: 1 });
   const all = by_agent[0]?.bytes ?? 0;
   const policy = {
-    ...{ name: 'p', agent: null, status: null, labels: {}, age_ms_max: null, runs_max: null },
+    ...{
+      name: 'p',
+      agent: null,
+      status: null,
+      project: null,
+      labels: {},
+      age_ms_max: null,
+      runs_max: null,
+    },
     ...{ keep_failed: false, keep_successful: false, archive: false },
   };
   const goingAt = async (bytes_max: number) => {

@@ -74,6 +74,9 @@ export async function* readTranscripts(path: string): AsyncGenerator<Transcript>
   }
 }
 
+const IMPORT_FIRST =
+  'show reads transcripts of tacho: import a session file with tacho import AGENT FILE, then show the run';
+
 /** A call's input is slightly deeper in a transcript than in its original record. */
 const DEPTH_MAX = LIMITS.depth_max + 20;
 
@@ -81,9 +84,9 @@ function transcriptAt(text: string, path: string, line: number): Transcript {
   if (nestsDeeper(text, DEPTH_MAX))
     throw invalid(`${path}:${line}: nests deeper than ${DEPTH_MAX}`);
   const value = jsonIn(text);
-  if (value === undefined) throw invalid(`${path}:${line}: is not JSON`);
+  if (value === undefined) throw invalid(`${path}:${line}: is not JSON; ${IMPORT_FIRST}`);
   if (!checkTranscript(value))
-    throw invalid(`${path}:${line}: is not a transcript of the form tacho.transcript.v1`);
+    throw invalid(`${path}:${line}: is not a transcript; ${IMPORT_FIRST}`);
   return value as Transcript;
 }
 

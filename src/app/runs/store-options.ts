@@ -14,7 +14,7 @@ export interface LockOptions {
 
 /** Options of `restore`. */
 export interface RestoreOptions extends LockOptions {
-  /** Restore only these runs, by their ids. Default: all runs of the archive. */
+  /** Restore only these runs, by id or its beginning. Default: all runs of the archive. */
   runs?: readonly string[] | undefined;
   /** Do not limit the unpacked size. Default: false. */
   anySize?: boolean | undefined;
@@ -22,7 +22,7 @@ export interface RestoreOptions extends LockOptions {
 
 /** Options of `recover`. */
 export interface RecoverOptions {
-  /** Id of the only run to recover. Default: all unfinished runs. */
+  /** Id, or its beginning, of the only run to recover. Default: all unfinished runs. */
   run?: string | undefined;
   /** Wait for agents that are still running. Default: true. */
   wait?: boolean | undefined;
@@ -71,7 +71,8 @@ export const METHOD_FIELDS = {
     maxSizeBytes: is.whole(0),
     agent: is.text,
     status: is.text,
-    labels: is.named(is.anyText, 'must be an object of texts'),
+    project: is.text,
+    labels: is.named(is.orNull(is.anyText)),
     keepFailed: is.flag,
     keepSuccessful: is.flag,
     archive: is.flag,

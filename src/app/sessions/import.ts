@@ -62,6 +62,8 @@ export interface Imported {
   started_ms: number | null;
   /** First prompt of the session, if it was imported now. Null if unknown. */
   prompt: string | null;
+  /** The path of its project, likewise. */
+  project: string | null;
   /** Imports of earlier states of the session, which were removed. */
   replaced: string[];
   /** The failure, with the file, or null. */
@@ -174,7 +176,7 @@ class Importer {
 
   async take(target: ImportTarget): Promise<Imported> {
     const { agent, path } = target;
-    const empty = { started_ms: null, prompt: null, replaced: [], why: null };
+    const empty = { started_ms: null, prompt: null, project: null, replaced: [], why: null };
     const nothing = { agent: agent.id, path, ...empty };
     this.#parts.progress?.(target, 0);
     try {
@@ -223,7 +225,8 @@ class Importer {
     const replaced = this.#ledger.settle(agent.id, session_id, outcome);
     const { start_time_ms: started_ms } = outcome.metrics;
     const { initial_prompt: prompt } = outcome.metadata;
-    const found = { session_id, run_id: id.run_id, started_ms, prompt, replaced };
+    const project = outcome.metadata.project?.path ?? null;
+    const found = { session_id, run_id: id.run_id, started_ms, prompt, project, replaced };
     return this.#settled({ ...found, state: 'imported' });
   }
 

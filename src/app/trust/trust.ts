@@ -74,7 +74,7 @@ async function fileFound(path: string, env: NodeJS.ProcessEnv): Promise<Found> {
 function stateFound(path: string): Found {
   const { spools, outboxes } = leftIn(path);
   const effects = [
-    'state folder: unfinished runs in it are recovered',
+    'state folder: its unfinished runs are recovered',
     ...(spools.length === 0 ? [] : [`recovers ${spools.join(', ')}`]),
     ...(outboxes.length === 0 ? [] : [OUTBOX_EFFECT]),
   ];
@@ -87,7 +87,7 @@ const OUTBOX_EFFECT = 'its outbox is sent only by a command with the same --live
 export function agreeTo({ kind, path, asking }: Found): void {
   const done = asking === undefined ? adoptState(path) : rememberConsent(asking);
   if (done) return;
-  const text = `${userStatePath()}: cannot be written, so nothing can be remembered: use --trust or TACHO_TRUST=1`;
+  const text = `${userStatePath()} cannot be written, so consent cannot be stored: use --trust or TACHO_TRUST=1`;
   throw new TachoError('state_unusable', text, { stage: kind });
 }
 

@@ -1,10 +1,16 @@
 /** Values that can be completed, by the option or the name of the argument that takes them. */
+import { basename } from 'node:path';
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { findConfig, loadConfig } from '../../app/config/config.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { own } from '../../lib/own.ts';
 import { LIVE_TYPES } from '../../model/live-words.ts';
-import { CANONICAL_TOOLS, EXIT_REASONS } from '../../model/words.ts';
+import {
+  CANONICAL_TOOLS,
+  EXIT_REASONS,
+  IMPORTED_FILE_LABEL,
+  IMPORTED_SHA256_LABEL,
+} from '../../model/words.ts';
 import { type RecentRun, recentRuns } from '../../store/index/recent-runs.ts';
 import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
 import type { Candidate, Expected } from './words.ts';
@@ -28,7 +34,7 @@ const fixed = (values: Iterable<string>): Source => {
 };
 
 const RUNS_SHOWN = 30;
-/** Newest runs in which labels and models are looked for. */
+/** Newest runs in which labels, models and projects are looked for. */
 const RUNS_READ = 300;
 
 function recent({ env, cwd, state_dir: flag }: Around, most: number): RecentRun[] {
@@ -44,17 +50,29 @@ const runs: Source = (around) => {
   return ids.length === 0 ? [] : [{ value: 'last', about: 'the newest run' }, ...ids];
 };
 
+/** Different for every run. */
+const OF_IMPORTS = new Set([IMPORTED_FILE_LABEL, IMPORTED_SHA256_LABEL]);
+
 const labels: Source = (around) =>
   plain(
     new Set(
       recent(around, RUNS_READ).flatMap((run) =>
-        Object.entries(run.labels).map(([name, value]) => `${name}=${value}`),
+        Object.entries(run.labels)
+          .filter(([name]) => !OF_IMPORTS.has(name))
+          .map(([name, value]) => `${name}=${value}`),
       ),
     ),
   );
 
 const models: Source = (around) =>
   plain(new Set(recent(around, RUNS_READ).flatMap(({ model }) => model ?? [])));
+
+/** Names of projects, and the shell's folders. */
+const projects: Source = (around) => {
+  const paths = new Set(recent(around, RUNS_READ).flatMap(({ project }) => project ?? []));
+  const named = [...paths].map((about) => ({ value: basename(about), about }));
+  return [...named, { value: FOLDERS }];
+};
 
 const targets: Source = async ({ cwd }) => {
   const path = findConfig(cwd);
@@ -74,7 +92,7 @@ const OPTIONS: Readonly<Record<string, Source>> = {
   '--agent': agents,
   '--label': labels,
   '--model': models,
-  '--project': folders,
+  '--project': projects,
   '--run': runs,
   '--status': fixed(['ok', 'failed', ...EXIT_REASONS.filter((reason) => reason !== 'ok')]),
   '--target': targets,

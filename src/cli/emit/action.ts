@@ -162,7 +162,10 @@ async function finish(
   for (const one of left) await say(undeliveredText(one));
   if (flags.json) await io.out.json(`${JSON.stringify({ ...counts, sessions })}\n`);
   const refused = sessions.some(({ error }) => error !== null);
-  if (counts.bad > 0) await io.err.write(`tacho: ${counts.bad} bad of ${counts.lines} lines\n`);
+  if (counts.bad > 0)
+    await io.err.write(
+      `tacho: ${counts.bad} of ${counts.lines} lines are invalid, and were not sent\n`,
+    );
   if (counts.bad > 0 || refused) return 1;
   return left.length > 0 ? EXIT_LATER : 0;
 }

@@ -18,7 +18,7 @@ types:
 ${TYPES}
 Secrets are redacted before a message is stored or sent: keys of known formats,
 values of environment variables that look like secrets, and the patterns of
-tacho.yaml and --redact. Ctrl-C ends the input; a second Ctrl-C stops at once.
+tacho.yaml and --redact. Ctrl-C ends the input, a second Ctrl-C the program.
 
 Exit codes: 0 everything is stored · 1 bad lines, or the collector refused
   2 usage · 75 not delivered yet: the rest is in the outbox and is sent later
@@ -43,7 +43,7 @@ export function defineEmit(program: Command, io: Io, done: Done): void {
     .option('--wait <seconds>', 'how long to wait for acknowledgements', seconds, 30)
     .addOption(redactOption())
     .option('--no-redact', 'send every message unchanged')
-    .option('--json', 'print what the collector acknowledged as JSON')
+    .option('--json', 'print the counts and the acknowledged numbers as JSON')
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (file: string | undefined, flags: EmitFlags) => {

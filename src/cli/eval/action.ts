@@ -1,7 +1,7 @@
 /** The action of `tacho eval`: reads the files, grades, prints, and turns the result into an exit code. */
 import type { EvalResult } from '../../app/evals/eval.ts';
 import {
-  checkFolders,
+  checkRuns,
   evaluate,
   loadEvals,
   optionsOfTest,
@@ -9,6 +9,7 @@ import {
 } from '../../app/evals/evaluate.ts';
 import { checkInput } from '../../app/evals/files.ts';
 import type { Graded } from '../../app/evals/jobs.ts';
+import { type OnlyTests, onlyTests, selectedOf } from '../../app/evals/only-tests.ts';
 import { startResults } from '../../app/evals/results.ts';
 import {
   type OnProblem,
@@ -29,6 +30,7 @@ import { catchSignals } from '../signals.ts';
 import { runsOf } from '../state.ts';
 import { type OutputFlags, writeResult } from './output.ts';
 import { createProgress } from './progress.ts';
+import { listTests } from './select.ts';
 import { createRowText } from './text.ts';
 
 export interface EvalFlags extends AgentRunFlags, OutputFlags {
@@ -44,6 +46,8 @@ export interface EvalFlags extends AgentRunFlags, OutputFlags {
   repeat?: number;
   failFast?: true;
   verbose?: true;
+  test?: string[];
+  list?: true;
   trust?: true;
 }
 
@@ -92,14 +96,19 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   const { flags, io } = input;
   checkFlags(input);
   const sources = input.files.map((path) => ({ path }));
-  const files = await loadEvals(sources, io.env, actingOf(flags.trust, io));
+  const acting = actingOf(flags.trust, io);
+  const files = await loadEvals(sources, io.env, acting, { only_read: flags.list });
+  const only = onlyTests(files, flags.test);
+  if (flags.list) return listTests(files, only, input);
   using results = startResults(flags);
   // A signal ends the eval cleanly: running agents are ended, and finished gradings are kept.
   const stop = new AbortController();
   const release = catchSignals(() => stop.abort());
+  const started = performance.now();
   try {
-    const result = await graded(input, results, { files, signal: stop.signal });
-    await writeResult(result, files, flags, io);
+    const result = await graded(input, results, { files, only, signal: stop.signal });
+    const took_ms = performance.now() - started;
+    await writeResult(result, { files, took_ms }, flags, io);
     return stop.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
   } finally {
     release();
@@ -121,22 +130,26 @@ async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
 async function graded(
   input: EvalInput,
   results: ReturnType<typeof startResults>,
-  work: { files: EvalFile[]; signal: AbortSignal },
+  work: { files: EvalFile[]; only: OnlyTests; signal: AbortSignal },
 ): Promise<EvalResult> {
   const { flags, io } = input;
-  const { files } = work;
+  const selected = selectedOf(work.files, work.only);
   const graded = gradedOf(input);
   const runs_agents = graded.kind === 'runs';
   const human = flags.output === 'human';
-  if (runs_agents && checkFolders(files, flags.workers ?? 1) && human)
+  const { workers } = flags;
+  if (runs_agents && checkRuns(selected, { workers, env: io.env }) && human)
     void io.err.write(`${SHARED_FOLDER}\n`);
   const finishLeft = runs_agents ? await startAgentRuns(input) : null;
-  const runs = files.flatMap(({ tests }) =>
+  const runs = selected.flatMap(({ tests }) =>
     tests.map(({ repeat }) => flags.repeat ?? repeat.count),
   );
   const total = runs_agents ? runs.reduce((sum, count) => sum + count, 0) : null;
   const progress = createProgress(io, total);
-  const rowText = createRowText(io, files, flags.verbose ?? false);
+  const rowText = createRowText(io, selected, {
+    verbose: flags.verbose ?? false,
+    repeat: flags.repeat ?? null,
+  });
   try {
     return await evaluate({
       ...work,

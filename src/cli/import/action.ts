@@ -1,11 +1,14 @@
 /** Runs `tacho import`. */
 import { text } from 'node:stream/consumers';
+import { AGENT_IDS } from '../../agents/registry.ts';
 import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor, patternsIn } from '../../app/config/redaction.ts';
 import { type ImportTarget, importSessions } from '../../app/sessions/import.ts';
 import { importInJobs, type ShareLine } from '../../app/sessions/import-jobs.ts';
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
+import { HEAD_BYTES, looksLike } from '../../app/sessions/recognition.ts';
 import { TachoError } from '../../lib/errors.ts';
+import { headIn } from '../../lib/folders.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { Memo } from '../../model/agent.ts';
@@ -51,10 +54,21 @@ function selectionOf(files: readonly string[], flags: ImportFlags): Selection {
   if (last) selections.push({ what: 'last', since_ms });
   if (all) selections.push({ what: 'all', since_ms });
   const [selection] = selections;
-  if (selection === undefined || selections.length > 1)
-    throw usage('name what to import: --last, --all, --session ID, or AGENT FILES');
+  if (selection === undefined)
+    throw usage('choose what to import: --last, --all, --session ID, or AGENT FILES');
+  if (selections.length > 1) throw usage('give only one of --last, --all, --session ID and FILES');
   if (since_ms !== null && !('since_ms' in selection)) throw usage('--since needs --all or --last');
   return selection;
+}
+
+/** A file in place of the agent: suggests the agent that wrote it. */
+async function checkNotFile(agent: string): Promise<void> {
+  const head = AGENT_IDS.includes(agent) ? null : headIn(agent, Buffer.alloc(HEAD_BYTES));
+  if (head === null) return;
+  const found = (await looksLike(head)).find(({ from }) => from === 'session');
+  throw usage(
+    `name the agent that wrote the file: tacho import ${found?.agent ?? 'AGENT'} ${agent}`,
+  );
 }
 
 /** Shortest interval between two updates of the progress line. */
@@ -97,6 +111,7 @@ export async function importCommand(
   flags: ImportFlags,
   io: Io,
 ): Promise<number> {
+  if (agent !== null) await checkNotFile(agent);
   const memo: Memo = new Map();
   const targets = flags.share
     ? await sharedTargets()

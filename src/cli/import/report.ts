@@ -1,7 +1,7 @@
 /** The result of an import, for people. */
 import type { Imported } from '../../app/sessions/import.ts';
 import { shortRunId } from '../../lib/ids.ts';
-import { localMinute } from '../../lib/local-time.ts';
+import { localMinute, localTime } from '../../lib/local-time.ts';
 import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
 
 type Kind = Exclude<Imported['state'], 'imported'> | 'new' | 'grown';
@@ -12,8 +12,8 @@ const WORDS: Readonly<Record<Kind, string>> = {
   grown: 'grown',
   known: 'unchanged',
   recorded: 'recorded by tacho before',
-  shared: 'copies of other sessions',
-  older: 'older copies',
+  shared: 'copied from other sessions',
+  older: 'older than the stored run',
   deleted: 'deleted before',
   empty: 'empty',
   failed: 'not readable',
@@ -40,9 +40,10 @@ export function sessionText(imported: Imported): string {
   return `${cells.join(' ')}${forTerminal(path)}\n`;
 }
 
-/** Counts of sessions by agent, and the session itself if there is only one. */
+/** Counts of sessions by agent and of projects, and the session itself if there is only one. */
 export class Tally {
   readonly #by_agent = new Map<string, Map<Kind, number>>();
+  readonly #projects = new Set<string>();
   #sessions = 0;
   #stored: Imported[] = [];
 
@@ -51,6 +52,7 @@ export class Tally {
     const counts = this.#by_agent.get(imported.agent) ?? new Map<Kind, number>();
     this.#by_agent.set(imported.agent, counts.set(kind, (counts.get(kind) ?? 0) + 1));
     this.#sessions += 1;
+    if (imported.project !== null) this.#projects.add(imported.project);
     if (imported.run_id !== null && this.#stored.length < 2) this.#stored.push(imported);
   }
 
@@ -70,9 +72,11 @@ export class Tally {
   #next(): string {
     const [one, another] = this.#stored;
     if (one === undefined) return '';
-    if (another !== undefined) return '\nList the runs: tacho runs list\n';
+    const { size } = this.#projects;
+    const from = size < 2 ? '' : `The new runs are from ${size} projects. `;
+    if (another !== undefined) return `\n${from}List the runs: tacho runs list\n`;
     const { run_id, started_ms, prompt } = one;
-    const what = [localMinute(started_ms), prompt === null ? null : oneLine(prompt, PROMPT_CHARS)];
+    const what = [localTime(started_ms), prompt === null ? null : oneLine(prompt, PROMPT_CHARS)];
     const about = what.filter((part) => part !== null).join('  ');
     return `\n${about === '' ? '' : `${about}\n`}Read it: tacho show ${shortRunId(run_id as string)}\n`;
   }

@@ -11,6 +11,7 @@ import {
 } from '../../app/live/review.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
+import { sessionName } from '../../lib/ids.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { localTime } from '../../lib/local-time.ts';
@@ -31,11 +32,11 @@ const ANSWER_CHARS_MAX = 10_000;
 const stateOf = ({ state_flag: flag, env }: Io) => resolveStateDir({ flag, env });
 
 export async function sayCommand(review: Omit<Review, 'at'>, io: Io): Promise<number> {
-  const { session_id, seq, verdict } = review;
+  const { seq, verdict } = review;
   const state_dir = stateOf(io);
-  await findSampled(state_dir, session_id, seq);
-  saveReview(state_dir, { ...review, at: new Date().toISOString() });
-  await io.out.write(`${forTerminal(session_id)} ${seq} ${verdict}\n`);
+  const { session_id } = await findSampled(state_dir, review.session_id, seq);
+  saveReview(state_dir, { ...review, session_id, at: new Date().toISOString() });
+  await io.out.write(`${forTerminal(sessionName(session_id))} ${seq} ${verdict}\n`);
   return 0;
 }
 
@@ -48,7 +49,7 @@ export async function reviewCommand(flags: ReviewFlags, io: Io): Promise<number>
   if (!io.in_is_terminal || !io.out_is_terminal)
     throw new TachoError(
       'not_a_terminal',
-      'tacho review asks on a terminal; elsewhere use --list, and tacho review accept|reject SESSION SEQ',
+      'tacho review asks on a terminal; elsewhere, use tacho review --list, then tacho review accept or reject SESSION SEQ',
       { stage: 'review' },
     );
   const before = await reviewTally(state_dir, session);
@@ -61,12 +62,16 @@ export async function reviewCommand(flags: ReviewFlags, io: Io): Promise<number>
   return 0;
 }
 
-const CRITERIA = `Accept a message when it says what really happened. Compare it with the run
-(tacho show SESSION), with the files, or with the terminal of the agent.
+const CRITERIA = `Accept a message if its data is what really happened: the tool and its input,
+the output and status of a call, the text. Compare it with the run (tacho show
+SESSION), with the files, or with the agent's own output. Reject it if something
+is wrong or missing, and say what in the note.
 `;
 
 async function nothing(io: Io): Promise<number> {
-  await io.out.write('No sampled messages: one in a hundred stored messages is drawn.\n');
+  await io.out.write(
+    'No messages to review: the sample has one in a hundred of the messages that tacho serve stored.\n',
+  );
   return 0;
 }
 
@@ -90,7 +95,7 @@ function rowOf({ session_id, seq, text, review }: Sampled): string {
   const note = review?.note ? ` (${oneLine(review.note, 60)})` : '';
   const word = review?.verdict ?? 'open';
   const { time, type } = aboutOf(text);
-  return `${word.padEnd(8)}  ${forTerminal(session_id)} ${seq}  ${time}  ${type}${note}\n`;
+  return `${word.padEnd(8)}  ${forTerminal(sessionName(session_id))} ${seq}  ${time}  ${type}${note}\n`;
 }
 
 /** The time and type of a message. */
@@ -108,7 +113,7 @@ function shown({ session_id, seq, text }: Sampled): string {
   const more = pretty.length - TEXT_CHARS_MAX;
   const cut = more > 0 ? `${pretty.slice(0, TEXT_CHARS_MAX)}\n… ${more} characters more` : pretty;
   const { time, type } = aboutOf(text);
-  return `\nSession ${forTerminal(session_id)}, message ${seq}, ${time}: ${type}\n${forTerminal(cut)}\n`;
+  return `\nSession ${forTerminal(sessionName(session_id))}, message ${seq}, ${time}: ${type}\n${forTerminal(cut)}\n`;
 }
 
 type Word = ReviewVerdict | 'skip' | 'quit';

@@ -5,17 +5,21 @@ import type { Done, Io } from '../command.ts';
 import type { ReviewFlags } from './action.ts';
 
 const EXAMPLES = `
-Accept a message when it says what really happened: compare it with the run
-(tacho show SESSION), with the files, or with the terminal of the agent. Reject
-it when something in it is wrong or missing, and say what in a note. The counts
-are part of tacho validate --stored.
+Accept a message if its data is what really happened: the tool and its input,
+the output and status of a call, the text. Compare it with the run (tacho show
+SESSION), with the files, or with the agent's own output. Reject it if something
+is wrong or missing, and say what in a note. tacho validate --stored counts the
+verdicts.
 
 Examples:
   $ tacho review                                       ask about each message
   $ tacho review --list                                list them with verdicts
   $ tacho review reject SESSION 17 --note "wrong diff"`;
 
-const seqOf = numberLike('a number from 1 on', (seq) => Number.isSafeInteger(seq) && seq >= 1);
+const seqOf = numberLike(
+  'a whole number of at least 1',
+  (seq) => Number.isSafeInteger(seq) && seq >= 1,
+);
 
 export function defineReview(program: Command, io: Io, done: Done): void {
   const review = program
@@ -36,7 +40,7 @@ export function defineReview(program: Command, io: Io, done: Done): void {
     review
       .command(name)
       .description(`Marks one sampled message as ${verdict}.`)
-      .argument('<session>', 'session id of the message, as in tacho review --list')
+      .argument('<session>', 'session of the message, as tacho review --list shows it')
       .argument('<seq>', 'number of the message in its session', seqOf)
       .option('--note <text>', 'reason for the verdict, stored with it')
       .addHelpText('after', `\nExample:\n  $ tacho review ${name} build-7 17 --note "checked"`)

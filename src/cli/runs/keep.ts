@@ -1,23 +1,24 @@
 /** The actions of `runs gc` and `runs restore`. */
 import { collectByPolicy } from '../../app/runs/gc.ts';
 import { bytesText, plural } from '../../lib/figures.ts';
+import { isNamed } from '../../lib/ids.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { KeptRun } from '../../store/journal/gc.ts';
 import type { Leaving } from '../../store/journal/retention.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
+import { projectPath, type RunFilterFlags } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
 import { writeGathered } from './gathered.ts';
 
-export interface GcFlags {
+export interface GcFlags
+  extends Pick<RunFilterFlags, 'agent' | 'status' | 'project' | 'here' | 'label'> {
   /** Ms. */
   maxAge?: number;
   maxRuns?: number;
   /** Bytes. */
   maxSize?: number;
-  agent?: string;
-  status?: string;
   keepFailed?: true;
   keepSuccessful?: true;
   archive: boolean;
@@ -29,7 +30,10 @@ export interface GcFlags {
 
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
   const { maxAge: maxAgeMs, maxSize: maxSizeBytes, dryRun: dry_run = false } = flags;
-  const options = { ...flags, maxAgeMs, maxSizeBytes };
+  const labels =
+    flags.label && Object.fromEntries(flags.label.map(({ name, value }) => [name, value]));
+  const project = (await projectPath(state, flags)) ?? undefined;
+  const options = { ...flags, maxAgeMs, maxSizeBytes, labels, project };
   const { leaving, done } = await collectByPolicy(state, options, actingOf(flags.trust, io));
   const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
   const kept = done?.kept ?? [];
@@ -105,9 +109,9 @@ export async function restoreRuns(
     await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
   const unfit = left_out.map(({ run_id }) => run_id);
-  const found = new Set([...restored, ...known, ...replaced, ...unfit]);
-  const missing = runs.filter((run_id) => !found.has(run_id));
-  for (const run_id of missing)
-    await io.err.write(`error: ${path} does not contain ${forTerminal(run_id)}\n`);
+  const found = [...restored, ...known, ...replaced, ...unfit];
+  const missing = runs.filter((name) => !found.some((run_id) => isNamed(run_id, name)));
+  for (const name of missing)
+    await io.err.write(`error: ${path} does not contain ${forTerminal(name)}\n`);
   return missing.length + left_out.length === 0 ? 0 : 1;
 }

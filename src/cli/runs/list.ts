@@ -17,7 +17,7 @@ export interface ListFlags extends RunFilterFlags {
 }
 
 export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io): Promise<void> {
-  const query = await runQuery(flags);
+  const query = await runQuery(state, flags);
   const limited = Number.isFinite(flags.limit) ? { ...query, limit: flags.limit } : query;
   const any = state !== null && (await printRuns(state, limited, flags, io));
   if (any || flags.json) return;

@@ -18,7 +18,7 @@ export interface StatsFlags extends RunFilterFlags {
 }
 
 export async function showStats(state: StateDir | null, flags: StatsFlags, io: Io): Promise<void> {
-  const query = await runQuery(flags);
+  const query = await runQuery(state, flags);
   if (state !== null) await catchUpState(state, sayTo(io));
   const { days, by = [] } = flags;
   const stats = state === null ? NO_STATS : await statsOf(state, { days, by, query });

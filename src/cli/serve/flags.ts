@@ -32,7 +32,7 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option('--stdio', 'use standard input and output as a connection; exit when the input ends')
     .option(
       '--token-file <file>',
-      'JSON file of tokens and their permissions; every TCP connection must then send one',
+      'file with a token, or JSON with several and their permissions; TCP connections must send one',
     )
     .option('--tls-cert <file>', 'TLS certificate (PEM) for --tcp')
     .option('--tls-key <file>', 'private key (PEM) of the certificate')
@@ -45,9 +45,9 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .addOption(new Option('--no-dashboard').hideHelp())
     .option(
       '--force',
-      'use the state folder although another collector has locked it; if that one still runs, messages may be lost',
+      'take the state folder over from another collector; messages may be lost if it still runs',
     )
-    .option('--json', 'print the addresses as one line of JSON once it listens')
+    .option('--json', 'print the addresses as a line of JSON when it is ready')
     .option(...TRUST_FLAG)
     .addHelpText('after', EXAMPLES)
     .action(async (flags: ServeFlags) => {

@@ -8,7 +8,8 @@ import {
   showRun,
 } from '../../app/runs/show.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { headOfOutcome, headOfTranscript, headText } from '../../projections/outcome-text.ts';
+import { headText } from '../../projections/outcome-text.ts';
+import { headOfOutcome, headOfTranscript } from '../../projections/run-head.ts';
 import type { TranscriptView } from '../../projections/transcript.ts';
 import { transcriptText } from '../../projections/transcript-text.ts';
 import type { StateDir } from '../../store/state-dir.ts';

@@ -5,8 +5,8 @@ import type { Done, Io } from '../command.ts';
 import type { TailFlags } from './action.ts';
 
 const EXAMPLES = `
-Each line has the local time, the session and what happened. A session is named
-by the beginning of its id, which tacho show takes too if the run is stored here.
+Each line has the local time, the session and what happened. A run's session is
+named by the beginning of its id, which tacho show accepts if it has the run.
 
 Examples:
   $ tacho tail                                     every session

@@ -1,19 +1,22 @@
 /** Runs `tacho validate`. */
 import { writeFileSync } from 'node:fs';
 import { passingRedactor } from '../../app/config/redaction.ts';
-import { readBoard } from '../../app/live/board.ts';
+import { isCollecting, readBoard } from '../../app/live/board.ts';
 import { livePaths } from '../../app/live/paths.ts';
 import { reviewTally } from '../../app/live/review.ts';
 import { type ValidateFormat, validateInput, validateStored } from '../../app/live/validate.ts';
+import { HEAD_BYTES, looksLike } from '../../app/sessions/recognition.ts';
 import type { Report } from '../../conformance/types.ts';
+import { createColours } from '../../lib/colours.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
+import { headIn } from '../../lib/folders.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { inputOf } from '../arguments.ts';
 import { type Io, printPretty } from '../command.ts';
 import { eachFile } from '../each-file.ts';
-import { boardText, filesText, junitOf, reportText } from './text.ts';
+import { boardText, filesText, junitOf, type ReportStyle, reportText } from './text.ts';
 
 export interface ValidateFlags {
   format?: ValidateFormat;
@@ -36,7 +39,8 @@ function shortcoming(report: Report, strict: boolean): string | null {
   const open = report.rules.filter(
     ({ verdict, unjudged }) => verdict === 'not judged' || unjudged.length > 0,
   );
-  if (open.length > 0) return `--strict: ${open.length} rules were not judged, or only in part`;
+  if (open.length > 0)
+    return `--strict: ${open.length} rules were not judged, or only in part; the report says why`;
   return report.over_limits.length > 0 ? '--strict: not everything could be judged' : null;
 }
 
@@ -59,10 +63,16 @@ export async function validateCommand(
 
 const stateOf = ({ state_flag: flag, env }: Io) => resolveStateDir({ flag, env });
 
+const styleOf = ({ colour, out_is_terminal, width }: Io): ReportStyle => ({
+  colour: createColours(colour),
+  width: out_is_terminal ? width : Number.POSITIVE_INFINITY,
+});
+
 async function showBoard(flags: ValidateFlags, io: Io, redactor: Redactor): Promise<number> {
-  const board = readBoard(livePaths(stateOf(io)).board);
+  const paths = livePaths(stateOf(io));
+  const board = readBoard(paths.board);
   const safe = redactRecord(board, redactor);
-  await printPretty(io, flags, safe, () => boardText(safe));
+  await printPretty(io, flags, safe, () => boardText(safe, isCollecting(paths), styleOf(io)));
   const { report } = board;
   const incomplete = flags.strict === true && shortcoming(report, true) !== null;
   return report.verdict === 'failed' || incomplete ? 1 : 0;
@@ -75,7 +85,7 @@ async function judgeStored(flags: ValidateFlags, io: Io, redactor: Redactor): Pr
   const review = await reviewTally(state_dir, session);
   if (flags.junit !== undefined) writeJunit(flags.junit, [{ path: null, report }]);
   await printPretty(io, flags, { ...report, review }, () =>
-    report.lines === 0 ? '' : reportText(report, review),
+    report.lines === 0 ? '' : reportText(report, styleOf(io), review),
   );
   const where = session === null ? '' : ` of session ${session}`;
   const nothing = `there is nothing to judge: no messages${where} are stored in ${livePaths(state_dir).dir}; tacho serve stores them`;
@@ -113,9 +123,12 @@ async function judgeFiles(
   if (flags.junit !== undefined) writeJunit(flags.junit, judged);
   const [first] = judged;
   if (!several && first !== undefined) {
-    const { report, complaint } = first;
-    await printPretty(io, flags, report, () => (report.lines === 0 ? '' : reportText(report)));
-    return verdict(report, complaint, io);
+    const { report } = first;
+    const foreign = format === null ? await foreignText(paths[0] as string, report) : null;
+    const text = () =>
+      report.lines === 0 || foreign !== null ? '' : reportText(report, styleOf(io));
+    await printPretty(io, flags, report, text);
+    return verdict(report, foreign ?? first.complaint, io);
   }
   const reports = judged.map(({ path, report }) => ({ path, ...report }));
   await printPretty(io, flags, reports, () => filesText(judged, unread));
@@ -123,20 +136,35 @@ async function judgeFiles(
   return failed || unread > 0 ? 1 : 0;
 }
 
+/** For a stream of none of the formats: its report would list only rules that could not be judged. Otherwise null. */
+async function foreignText(path: string, report: Report): Promise<string | null> {
+  const { format, lines, faulty } = report;
+  if (format !== 'live' || lines === 0 || faulty < lines) return null;
+  const head = path === '-' ? null : headIn(path, Buffer.alloc(HEAD_BYTES));
+  const [like] = head === null ? [] : await looksLike(head);
+  const hint =
+    like === undefined
+      ? 'give --format to judge it nevertheless'
+      : `it looks like ${like.from} of ${like.agent}; to convert it: tacho convert --agent ${like.agent} --from ${like.from} --to transcript`;
+  return `no line is a live message, a run-event or a transcript: ${hint}`;
+}
+
 const isStored = ({ stored, session }: ValidateFlags) => stored === true || session !== undefined;
 
 function checkFlags(files: readonly string[], flags: ValidateFlags): void {
   const stored = isStored(flags);
   const given = files.length > 0;
-  if (flags.board && (stored || given)) throw usage('--board cannot be combined with others');
-  if (stored && given) throw usage('give FILES, or --stored (with --session), not both');
+  if (flags.board && (stored || given))
+    throw usage('--board cannot be combined with FILES, --stored or --session');
+  if (stored && given) throw usage('use either FILES, or --stored or --session');
   if (flags.against !== undefined && (flags.format ?? 'live') !== 'live')
-    throw usage('--against is for the live format');
+    throw usage('--against works only with the live format');
   if (flags.against !== undefined && (stored || flags.board || files.length > 1))
     throw usage('--against needs one FILE to compare');
   if (flags.against === '-' && (!given || files[0] === '-'))
     throw usage('only one of the two streams can be standard input');
-  if ((stored || flags.board) && flags.format !== undefined) throw usage('--format is for FILES');
+  if ((stored || flags.board) && flags.format !== undefined)
+    throw usage('--format works only with FILES');
 }
 
 function writeJunit(path: string, judged: Parameters<typeof junitOf>[0]): void {

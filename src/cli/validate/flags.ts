@@ -25,7 +25,7 @@ export function defineValidate(program: Command, io: Io, done: Done): void {
     )
     .argument(
       '[files...]',
-      'the streams; "-" reads standard input; without files on a terminal: --stored',
+      'the streams; "-" reads standard input; on a terminal the default is --stored',
     )
     .addOption(
       new Option('--format <format>', 'format of the files (default: by their first line)').choices(
@@ -36,9 +36,9 @@ export function defineValidate(program: Command, io: Io, done: Done): void {
     .option('--strict', 'also fail when a rule, or a part of one, could not be judged')
     .option('--json', 'print the report as JSON')
     .option('--junit <path>', 'also write the verdicts as JUnit XML')
-    .option('--stored', 'judge everything that the collector of this state folder stored')
-    .option('--session <id>', 'judge only this stored session')
-    .option('--board', 'show the counters of the collector of this state folder')
+    .option('--stored', 'judge everything that the collector of the state folder has stored')
+    .option('--session <id>', 'judge only this stored session: its id or its name in tacho tail')
+    .option('--board', 'show the verdicts of the collector at the arrival of each message')
     .addHelpText('after', EXAMPLES)
     .action(async (files: string[], flags: ValidateFlags) => {
       const { validateCommand } = await import('./action.ts');

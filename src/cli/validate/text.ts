@@ -2,53 +2,76 @@
 import type { BoardState } from '../../app/live/board.ts';
 import type { ReviewTally } from '../../app/live/review.ts';
 import type { Report, RuleReport } from '../../conformance/types.ts';
+import type { Colours } from '../../lib/colours.ts';
 import { plural } from '../../lib/figures.ts';
-import { oneLine, tableLines } from '../../lib/terminal-text.ts';
+import { sessionName } from '../../lib/ids.ts';
+import { isoTime } from '../../lib/iso-time.ts';
+import { localTime } from '../../lib/local-time.ts';
+import { oneLine, tableLines, wrapLines } from '../../lib/terminal-text.ts';
 import { junitXml } from '../../projections/junit.ts';
 
-const WHY_COLUMNS_MAX = 200;
-const HEAD = ['rule', 'what', 'checked', 'failed', 'rate', 'threshold', 'verdict'];
-/** Columns that are aligned to the right. */
-const FIGURES: ReadonlySet<number> = new Set([2, 3, 4, 5]);
+const WHY_COLUMNS_MAX = 400;
+const HEAD = ['verdict', 'rule', 'failed'];
+
+/** The style of a report: on a terminal coloured and wrapped to its width, elsewhere neither. */
+export interface ReportStyle {
+  colour: Colours;
+  width: number;
+}
 
 /** Never rounded up to 100 %. */
 const percent = (rate: number) => `${Math.floor(rate * 1e4) / 100} %`;
 
-function rowOf(rule: RuleReport): string[] {
-  const { id, title, checked, failed, rate, threshold, verdict, unjudged } = rule;
-  return [
-    id,
-    title,
-    String(checked),
-    String(failed),
-    rate === null ? '–' : percent(rate),
-    percent(threshold),
-    `${verdict}${unjudged.length > 0 ? ' *' : ''}`,
-  ];
+function rowOf({ id, title, checked, failed, verdict, unjudged }: RuleReport): string[] {
+  const part = unjudged.length > 0 ? ' *' : '';
+  return [`${verdict}${part}`, `${id} ${title}`, checked === 0 ? '–' : `${failed} of ${checked}`];
+}
+
+const PAINTS = { passed: 'green', failed: 'red', 'not judged': 'dim' } as const;
+
+/** One line per rule. The verdict is first, where a failed one is seen. */
+function ruleLines(rules: readonly RuleReport[], { colour }: ReportStyle): string[] {
+  const [head = '', ...lines] = tableLines([HEAD, ...rules.map(rowOf)], (column) => column === 2);
+  const painted = lines.map((line, at) => {
+    const { verdict } = rules[at] as RuleReport;
+    return line.replace(verdict, colour[PAINTS[verdict]]);
+  });
+  return [colour.bold(head), ...painted];
 }
 
 function failureText({ line, session_id, seq, why }: RuleReport['failures'][number]): string {
   const place = [
     line === null ? null : `line ${line}`,
-    session_id === null ? null : `session ${session_id}`,
+    session_id === null ? null : `session ${sessionName(session_id)}`,
     seq === null ? null : `seq ${seq}`,
   ].filter((part) => part !== null);
   const where = place.length === 0 ? '' : `${place.join(', ')}: `;
   return oneLine(`${where}${why}`, WHY_COLUMNS_MAX);
 }
 
-function* failuresOf(rules: readonly RuleReport[]): Generator<string> {
-  for (const { id, title, failed, failures } of rules) {
+const failedText = ({ id, title, checked, failed, rate, threshold }: RuleReport) =>
+  `${id} ${title}: ${failed} of ${checked} failed; ${percent(rate ?? 0)} passed, ${percent(threshold)} must pass`;
+
+function* failuresOf(rules: readonly RuleReport[], width: number): Generator<string> {
+  for (const rule of rules) {
+    const { failed, failures } = rule;
     if (failures.length === 0) continue;
     yield '';
-    yield `${id} ${title}: ${failed} failed`;
-    for (const failure of failures) yield `  ${failureText(failure)}`;
+    yield* wrapLines(failedText(rule), width);
+    for (const failure of failures) yield* below(failureText(failure), width);
     if (failed > failures.length) yield `  and ${failed - failures.length} more`;
   }
 }
 
-function* remarks(rules: readonly RuleReport[]): Generator<string> {
-  yield* failuresOf(rules);
+/** Wrapped, with the following lines indented. */
+function* below(text: string, width: number): Generator<string> {
+  const [first, ...rest] = wrapLines(text, width - 4);
+  yield `  ${first}`;
+  for (const line of rest) yield `    ${line}`;
+}
+
+function* remarks(rules: readonly RuleReport[], width: number): Generator<string> {
+  yield* failuresOf(rules, width);
   const unjudged = rules.filter(
     ({ reason, unjudged: parts }) => reason !== null || parts.length > 0,
   );
@@ -57,7 +80,7 @@ function* remarks(rules: readonly RuleReport[]): Generator<string> {
   yield 'Not judged (*: in part):';
   for (const { id, reason, unjudged: parts } of unjudged)
     for (const why of reason === null ? parts : [reason])
-      yield `  ${id} ${oneLine(why, WHY_COLUMNS_MAX)}`;
+      yield* below(`${id} ${oneLine(why, WHY_COLUMNS_MAX)}`, width);
 }
 
 function summary(report: Report): string {
@@ -76,10 +99,14 @@ function summary(report: Report): string {
 const reviewText = ({ sampled, accepted, rejected, open }: ReviewTally) =>
   `review of ${plural(sampled, 'sampled message')}: ${accepted} accepted, ${rejected} rejected, ${open} open`;
 
-export function reportText(report: Report, review: ReviewTally | null = null): string {
+export function reportText(
+  report: Report,
+  style: ReportStyle,
+  review: ReviewTally | null = null,
+): string {
   return `${[
-    ...tableLines([HEAD, ...report.rules.map(rowOf)], (column) => FIGURES.has(column)),
-    ...remarks(report.rules),
+    ...ruleLines(report.rules, style),
+    ...remarks(report.rules, style.width),
     '',
     ...(review === null ? [] : [reviewText(review)]),
     summary(report),
@@ -88,19 +115,19 @@ export function reportText(report: Report, review: ReviewTally | null = null): s
 
 const SESSIONS_SHOWN = 20;
 
-export function boardText(board: BoardState): string {
+export function boardText(board: BoardState, running: boolean, style: ReportStyle): string {
   const shown = board.sessions.slice(-SESSIONS_SHOWN).reverse();
   const rows = shown.map(({ session_id, messages, faulty, failed }) => {
     const words = Object.entries(failed).map(([rule, count]) => `${rule}: ${count}`);
     const end = words.length === 0 ? '' : `; failed ${words.join(', ')}`;
-    return `  ${oneLine(`${session_id}: ${plural(messages, 'message')}, ${faulty} faulty${end}`, 160)}`;
+    return `  ${oneLine(`${sessionName(session_id)}: ${plural(messages, 'message')}, ${faulty} faulty${end}`, 160)}`;
   });
   const more = board.sessions.length - shown.length + board.sessions_left_out;
   return [
-    `Collector ${board.pid}, since ${board.started_at}, as of ${board.updated_at}`,
+    collectorText(board, running),
     '',
-    reportText(board.report).trimEnd(),
-    ...(rows.length === 0 ? [] : ['', 'Sessions used last:', ...rows]),
+    reportText(board.report, style).trimEnd(),
+    ...(rows.length === 0 ? [] : ['', 'Latest sessions:', ...rows]),
     ...(more > 0 ? [`  and ${more} more`] : []),
     ...refusedText(board.refused ?? {}),
     ...(board.failing_summed > 0
@@ -113,10 +140,17 @@ export function boardText(board: BoardState): string {
   ].join('\n');
 }
 
+function collectorText({ pid, started_at, updated_at }: BoardState, running: boolean): string {
+  const time = (iso: string) => localTime(isoTime(iso) ?? null) ?? iso;
+  return running
+    ? `Collector (process ${pid}), started ${time(started_at)}`
+    : `The collector is not running. Its last counters, from ${time(started_at)} to ${time(updated_at)}:`;
+}
+
 /** Refused messages are not judged by any rule. */
 function refusedText(refused: Readonly<Record<string, number>>): string[] {
   const words = Object.entries(refused).map(([code, count]) => `${count} ${code}`);
-  return words.length === 0 ? [] : [`Refused, and not judged: ${words.join(', ')}`];
+  return words.length === 0 ? [] : [`Refused messages, which are not judged: ${words.join(', ')}`];
 }
 
 /** `path`: null if there is only one stream. */
@@ -137,7 +171,7 @@ export function filesText(
     if (!is_ok) failed += 1;
     const end = complaint === null ? '' : `: ${complaint}`;
     lines.push(`${is_ok ? 'ok  ' : 'FAIL'} ${oneLine(`${path}: ${summary(report)}${end}`, 400)}`);
-    for (const remark of failuresOf(report.rules))
+    for (const remark of failuresOf(report.rules, Number.POSITIVE_INFINITY))
       if (remark !== '') lines.push(`       ${remark}`);
   }
   const more = unread === 0 ? '' : `, ${unread} not readable`;

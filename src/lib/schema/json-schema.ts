@@ -10,7 +10,7 @@ export interface JsonSchema {
   properties?: Record<string, JsonSchema>;
   required?: string[];
   items?: JsonSchema;
-  /** False: only the fields of `properties` are allowed. */
+  /** False: only the fields in `properties` are allowed. */
   additionalProperties?: boolean;
   minimum?: number;
   minLength?: number;
@@ -27,7 +27,7 @@ type SchemaFault = { at: Path } & (
 export const typeOf = (value: unknown) =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
 
-/** The only pattern in tacho's schemas is that of a time. */
+/** The only pattern in tacho's schemas is the one for times. */
 export const TIME_LIKE = 'a time like 2026-03-03T10:00:00.037Z';
 
 /** A readable description of a schema. */
@@ -41,11 +41,11 @@ function wording(schema: JsonSchema): string {
   }
   if (schema.pattern !== undefined) return TIME_LIKE;
   if (schema.minLength !== undefined) return 'a non-empty string';
-  if (schema.minimum !== undefined) return `a number from ${schema.minimum} on`;
+  if (schema.minimum !== undefined) return `a number of at least ${schema.minimum}`;
   return `of type ${schema.type ?? 'any'}`;
 }
 
-/** Whether the value itself is valid, apart from its contents. */
+/** Whether the value is valid, apart from its contents. */
 function holds(schema: JsonSchema, value: unknown): boolean {
   const { type, minimum, minLength, pattern } = schema;
   if (schema.const !== undefined) return value === schema.const;
@@ -102,13 +102,13 @@ function textOf(fault: SchemaFault): string {
   const { at } = fault;
   if (fault.kind === 'missing')
     return `${fieldName(at.slice(0, -1))} lacks the field ${at.at(-1)}`.trimStart();
-  if (fault.kind === 'unknown') return `${fieldName(at)} is no known field`;
+  if (fault.kind === 'unknown') return `${fieldName(at)}: unknown field`;
   const { expected, value } = fault;
   const received = expected.startsWith('of type') ? `, not ${typeOf(value)}` : '';
   return `${fieldName(at)} must be ${expected}${received}`.trimStart();
 }
 
-/** The first violation as `field why`; null if none is found. */
+/** The first violation as `field why`; null if there is none. */
 export function schemaFault(schema: JsonSchema, value: unknown): string | null {
   const fault = schemaFaults(schema, value).next().value;
   return fault === undefined ? null : textOf(fault);

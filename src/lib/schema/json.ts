@@ -40,7 +40,7 @@ function positionAt(text: string, offset: number): Position {
   return { line, col: offset - start + 1 };
 }
 
-/** The text must be valid JSON. Of several fields with the same name the last one counts. */
+/** The text must be valid JSON. If several fields have the same name, the last one counts. */
 function offsetOf(text: string, at: Path): number {
   /** The current key or index of each open map and list; null: the next text is a key. */
   const here: (string | number | null)[] = [];

@@ -1,6 +1,6 @@
 /**
- * Mistakes in a file that users wrote. Contract: all mistakes of a file are reported together and in one form,
- * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them. Text of the file is escaped.
+ * Mistakes in a file that users wrote. Contract: all mistakes of a file are reported together and in one format,
+ * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them. Quoted text from the file is escaped.
  */
 import { type ErrorCode, TachoError } from '../errors.ts';
 import { forTerminal } from '../foreign-text.ts';
@@ -21,9 +21,9 @@ export interface Source {
   value: unknown;
   /** Parts that cannot be parsed. */
   faults: readonly (Position & { message: string })[];
-  /** The position of a map's key or of the value itself; if it does not exist, of its nearest parent. */
+  /** The position of a map's key, or of a value; if it does not exist, of its nearest parent. */
   positionOf(at: Path): Position;
-  /** It is no text: mistakes have no position. */
+  /** The value is not parsed from text, so mistakes have no position. */
   unplaced?: true;
 }
 
@@ -52,7 +52,7 @@ class Lines {
   readonly #kept: string[] = [];
   #count = 0;
 
-  /** Positions are looked up only for mistakes that are kept: a lookup takes time in proportion to the line's length. */
+  /** Positions are looked up only for mistakes that are kept: a lookup takes time in proportion to the length of the line. */
   add(line: () => string): void {
     this.#count += 1;
     if (this.#kept.length < LIMITS.mistakes_max) this.#kept.push(line());
@@ -78,7 +78,7 @@ export class Report {
     this.loose = loose;
   }
 
-  /** Starts reading a file. Throws when it cannot be parsed at all. */
+  /** Starts reading a file. Throws if it cannot be parsed at all. */
   open(source: Source): Place {
     for (const fault of source.faults)
       this.mistakes.add(() => lineOf(source.path, fault, fault.message));
@@ -109,18 +109,18 @@ export class Place {
     return new Place(this.report, this.#source, [...this.at, key]);
   }
 
-  /** A function when the message is expensive to build. */
-  mistake(why: string | (() => string)): void {
-    this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why()));
+  /** `why`: a function if the message is expensive to build. `glue`: between the name of the field and `why`. */
+  mistake(why: string | (() => string), glue: ' ' | ': ' = ' '): void {
+    this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why(), glue));
   }
 
   /** A warning: not a mistake. */
   note(why: string): void {
-    this.report.notes.add(() => this.#line(why));
+    this.report.notes.add(() => this.#line(why, ' '));
   }
 
-  #line(why: string): string {
-    const words = `${fieldName(this.at)} ${why}`.trimStart();
+  #line(why: string, glue: string): string {
+    const words = this.at.length === 0 ? why : `${fieldName(this.at)}${glue}${why}`;
     const { path, unplaced } = this.#source;
     return lineOf(path, unplaced ? null : this.#source.positionOf(this.at), words);
   }

@@ -1,9 +1,9 @@
-/** Options that a program passes: unknown names and wrong types are reported together, before anything is done. */
+/** Validates options that a program passes: all unknown names and wrong types are reported together, before any work. */
 import { isMap } from '../own.ts';
 import { Report } from './mistakes.ts';
 import { type Fields, type Read, readMap } from './read.ts';
 
-/** Throws a TachoError with the code `usage`, for example `run: timeout_ms is no known option; did you mean timeoutMs?`. */
+/** Throws a TachoError with the code `usage`, for example `run: timeout_ms: unknown option; did you mean timeoutMs?`. */
 export function checkOptions(what: string, value: unknown, fields: Fields): void {
   const report = new Report('request', { code: 'usage' });
   const positionOf = () => ({ line: 1, col: 1 });

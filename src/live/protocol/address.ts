@@ -28,7 +28,7 @@ export function parseAddress(text: string): Address {
     return kind === 'unix' ? { kind, path: socketPath(path) } : { kind: 'pipe', path };
   }
   const remote = /^(tcp|tls|tcp\+insecure):\/\/(.+)$/.exec(text);
-  if (remote === null) throw usage(`${text}: not the address of a collector: give ${FORMS}`);
+  if (remote === null) throw usage(`${text}: not a collector address: use ${FORMS}`);
   const [, scheme, rest = ''] = remote;
   const place = parseHostPort(rest);
   if (scheme === 'tls') return { kind: 'tcp', ...place, tls: true };
@@ -52,7 +52,7 @@ export function inClear(host: string, place: string): TachoError {
 export function parseHostPort(text: string): { host: string; port: number } {
   const found = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})\/?$/.exec(text);
   const port = Number(found?.[3]);
-  if (found === null || port > 65_535) throw usage(`${text}: give HOST:PORT`);
+  if (found === null || port > 65_535) throw usage(`${text}: use HOST:PORT, as in 127.0.0.1:7070`);
   return { host: found[1] ?? (found[2] || '127.0.0.1'), port };
 }
 
@@ -60,7 +60,7 @@ export function socketPath(path: string): string {
   const bytes = Buffer.byteLength(path);
   if (bytes > SOCKET_PATH_BYTES_MAX)
     throw usage(
-      `${path}: the path of a socket may have at most ${SOCKET_PATH_BYTES_MAX} bytes, and this one has ${bytes}: give a shorter one with --socket`,
+      `${path}: this socket path has ${bytes} bytes, and at most ${SOCKET_PATH_BYTES_MAX} are possible: use a shorter --state-dir, or serve --socket PATH and the address unix:PATH`,
     );
   return path;
 }

@@ -33,13 +33,24 @@ export function refusalIn({ error }: Welcome): { error_code: string; message: st
   return { error_code, message };
 }
 
+/** An error of the collector for people, with what to do about a token. */
+export function errorText({ error_code, message }: { error_code: string; message: string }) {
+  if (error_code !== 'AUTH_FAILED') return `the collector reports ${error_code}: ${message}`;
+  return `the collector refused the connection (${error_code}): ${message}: give a valid token with --token-file (tacho run: --live-token-file)`;
+}
+
 /** The collector refused the handshake. */
 export class Refused extends TachoError {
+  /** The inherited comparison by name holds for every TachoError. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return TachoError[Symbol.hasInstance](value) && Object.hasOwn(value as object, 'error_code');
+  }
+
   readonly error_code: string;
   readonly reason: string;
 
   constructor(error_code: string, reason: string) {
-    super('refused', `${error_code}: ${reason}`, {
+    super('refused', errorText({ error_code, message: reason }), {
       stage: 'live',
       retryable: error_code !== 'AUTH_FAILED',
     });

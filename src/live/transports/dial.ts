@@ -1,15 +1,15 @@
 /** Connects to a collector. Contract: resolves with an open byte stream, or rejects; never waits without a timeout. */
 import { lookup } from 'node:dns';
-import { readFileSync } from 'node:fs';
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import { fileError, TachoError } from '../../lib/errors.ts';
-import { own } from '../../lib/own.ts';
+import { TachoError } from '../../lib/errors.ts';
 import { LIVE_LIMITS } from '../limits.ts';
 import { type Address, addressText, inClear, isLoopback } from '../protocol/address.ts';
+import { readCertificates } from './certificates.ts';
 import { dialPipe } from './pipe.ts';
 import type { Lock } from './private-place.ts';
+import { whyNot } from './why-not.ts';
 
 export interface DialOptions {
   /** A file of CA certificates to trust instead of the system's. */
@@ -21,16 +21,9 @@ export interface DialOptions {
 }
 
 function failed(address: Address, cause: Error): TachoError {
-  const why = own(REASONS, (cause as NodeJS.ErrnoException).code ?? '') ?? cause.message;
-  const text = `${addressText(address)}: ${why}`;
+  const text = `${addressText(address)}: ${whyNot(address, cause)}`;
   return new TachoError('busy', text, { stage: 'live', retryable: true });
 }
-
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'no collector is listening: is tacho serve running?',
-  ENOENT: 'no collector is listening: is tacho serve running?',
-  ENXIO: 'no collector is reading: is tacho serve running?',
-};
 
 export function dial(address: Address, options: DialOptions = {}): Promise<Duplex> {
   switch (address.kind) {
@@ -66,19 +59,11 @@ function overTcp(address: Address & { kind: 'tcp' }, { ca }: DialOptions): Socke
   const socket = connectTls({
     host,
     port,
-    ...(ca ? { ca: certificates(ca) } : {}),
+    ...(ca ? { ca: readCertificates(ca) } : {}),
     // Only for names: TLS refuses an IP address here.
     ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
   });
   return socket.setNoDelay(true);
-}
-
-function certificates(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw fileError(cause, path, 'live');
-  }
 }
 
 async function connected(

@@ -72,7 +72,8 @@ function makePipe(path: string): void {
     }
   } else if (!found.isFIFO()) {
     throw unusable(`${path}: not a named pipe: remove it, or choose another --pipe`);
-  } else if (found.uid !== process.getuid?.()) throw unusable(`${path}: belongs to another user`);
+  } else if (found.uid !== process.getuid?.())
+    throw unusable(`${path}: belongs to another user: choose another --pipe`);
 }
 
 function openFifo(path: string, mode: number): number {

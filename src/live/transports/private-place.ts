@@ -22,7 +22,8 @@ export function privateFolder(path: string): void {
   if (stat.isSymbolicLink())
     throw unusable(`${folder}: it is a symbolic link, which is not followed`);
   if (process.platform === 'win32') return;
-  if (stat.uid !== process.getuid?.()) throw unusable(`${folder}: belongs to another user`);
+  if (stat.uid !== process.getuid?.())
+    throw unusable(`${folder}: this folder belongs to another user: choose one of your own`);
   if ((stat.mode & 0o077) !== 0)
     throw unusable(
       `${folder}: other users can enter this folder: choose a private one (mkdir -m 700), or omit the option to use the state folder`,

@@ -1,7 +1,8 @@
 /** TCP, with TLS when its files are given. The caller decides which addresses may be used without TLS. */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { TachoError } from '../../lib/errors.ts';
+import { errnoOf, TachoError } from '../../lib/errors.ts';
+import { own } from '../../lib/own.ts';
 import { LIVE_LIMITS } from '../limits.ts';
 import {
   type Accept,
@@ -31,12 +32,22 @@ export async function listenTcp(options: TcpOptions, accept: Accept): Promise<Li
   try {
     await listening(server, options.sockets_max, { host, port });
   } catch (cause) {
-    const text = `${host}:${port}: cannot listen: ${(cause as Error).message}: choose another --tcp`;
-    throw unusable(text, cause);
+    throw unusable(`--tcp ${host}:${port}: ${whyNotListening(cause)}`, cause);
   }
   const { port: taken } = server.address() as AddressInfo;
   return listenerOf(server, { kind: 'tcp', host, port: taken, tls: options.tls !== null });
 }
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'another program listens there: stop it, or choose another port (0 chooses a free one)',
+  EADDRNOTAVAIL: 'this machine does not have that address: choose one of its own',
+  EACCES: 'permission denied: choose a port above 1023',
+  ENOTFOUND: 'the host is unknown: choose an address of this machine',
+};
+
+const whyNotListening = (cause: unknown) =>
+  own(REASONS, errnoOf(cause)) ?? `cannot listen: ${(cause as Error).message}`;
 
 /** Limits sockets with an unfinished TLS handshake, which the collector does not count: the oldest one is closed. */
 function dropUnfinished(server: Server, unfinished_max: number): void {
@@ -67,7 +78,7 @@ function serverOf({ tls, unfinished_max }: TcpOptions, take: (socket: Socket) =>
     dropUnfinished(server, unfinished_max);
     return server;
   } catch (cause) {
-    const text = `--tls-cert and --tls-key: ${(cause as Error).message}: give a certificate and its key as PEM files`;
+    const text = `--tls-cert and --tls-key must be a certificate and its private key as PEM files: ${(cause as Error).message}`;
     throw new TachoError('config_invalid', text, { stage: 'live', cause });
   }
 }

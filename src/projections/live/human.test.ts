@@ -17,6 +17,7 @@ test('a session is shown with time, session and event', () => {
   const human = new LiveHuman(style);
   const events = [
     make('run_started', {}, at(0)),
+    make('message_finished', { role: 'user', text: 'Fix it.' }, at(1)),
     make('thinking_finished', { text: 'what now' }, at(1)),
     make('message_finished', { text: 'I look.\nThen I act.' }, at(2)),
     make('call_requested', {}, at(10)),
@@ -40,24 +41,40 @@ test('a session is shown with time, session and event', () => {
     .join('');
   expect(text.split('\n')).toEqual([
     '00:00:00.000 r_abcdef   demo 1.0 toy /home/user/project',
+    '00:00:00.001 r_abcdef   user: Fix it.',
     '00:00:00.001 r_abcdef   thinking: what now',
     '00:00:00.002 r_abcdef   I look.',
     '00:00:00.002 r_abcdef   Then I act.',
     '00:00:00.010 r_abcdef   > Bash npm test',
     '00:00:00.020 r_abcdef   | building',
     '00:00:05.010 r_abcdef   ... 5.0s Bash npm test',
-    '00:00:06.000 r_abcdef   FAIL   Bash npm... (TOOL_EXECUTION_FAILED, exit 3, 12ms)',
+    '00:00:06.000 r_abcdef   FAIL   Bash npm test (exit 3, 12ms)',
     '00:00:06.000 r_abcdef     no',
     '00:00:06.001 r_abcdef   > Read a.txt',
     '00:00:06.002 r_abcdef   ? Read a.txt: Read a.txt?',
     '00:00:06.003 r_abcdef   Read a.txt: cancelled no',
-    '00:00:06.004 r_abcdef   denied Read a.txt (PERMISSION_DENIED, 12ms)',
+    '00:00:06.004 r_abcdef   denied Read a.txt (denied, 12ms)',
     '00:00:06.004 r_abcdef     Bash was not permitted: no',
     '00:00:06.005 r_abcdef   ! PROVIDER_ERROR: Overloaded',
     '00:00:06.006 r_abcdef   file changed a.txt',
-    '00:00:06.007 r_abcdef   ok - 1 call - 125 tokens - $0.0123 - 1.2s',
+    '00:00:06.007 r_abcdef   ok - 1 call, 1 failed, 1 denied - 125 tokens - $0.0123',
+    '00:00:06.007 r_abcdef     1.2s',
     '',
   ]);
+});
+
+test('the error that ended a session is shown completely', () => {
+  const why = 'the agent exited with code 41: set GEMINI_API_KEY, or choose another way to log in';
+  const message = {
+    type: 'session_end',
+    timestamp: '2026-11-15T06:51:07.042Z',
+    session_id: 'build-7',
+    data: { status: 'agent_error', reason: why },
+  };
+  const [first, ...reason] = new LiveHuman(style).project(message).trimEnd().split('\n');
+  expect(first).toMatch(/ build-7 +FAIL agent_error$/);
+  expect(reason.map((line) => line.slice(24).trim()).join(' ')).toBe(why);
+  expect(reason.every((line) => line.length <= 80)).toBe(true);
 });
 
 test('every line is escaped and has an end, for any message', () => {
@@ -102,7 +119,7 @@ test('a session is named by a unique prefix of its id; foreign ids are shown com
       session_id,
       data: { content: 'go' },
     });
-    return /^\d\d:51:07\.042 (.*) > go\n$/.exec(line)?.[1];
+    return /^\d\d:51:07\.042 (.*) input: go\n$/.exec(line)?.[1];
   };
   const first = `r_01m7fgt0mx${'a'.repeat(16)}`;
   const second = `s_01m7fgt0mx${'b'.repeat(16)}`;

@@ -4,7 +4,7 @@
  */
 
 import { callText } from '../../lib/call-text.ts';
-import { costText, countText, durationText, plural } from '../../lib/figures.ts';
+import { callsText, costText, countText, durationText } from '../../lib/figures.ts';
 import { wordOf as text } from '../../lib/foreign.ts';
 import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
@@ -13,13 +13,14 @@ import { own } from '../../lib/own.ts';
 import { columns } from '../../lib/terminal-text.ts';
 import type { CallStatus } from '../../model/words.ts';
 import {
-  dotOf,
   ellipsisOf,
+  flowed,
   type HumanStyle,
   headLines,
   lineOf,
   markOf,
   resultMark,
+  wrappedLines,
 } from '../human-parts.ts';
 
 export interface SeenMessage {
@@ -41,6 +42,7 @@ const TEXT_CHARS_MAX = 64 * 1024;
 /** Columns of a session's name; a longer name shifts the rest of its line. */
 const SESSION_CHARS = 10;
 const TIME_CHARS = 12;
+const MARK_COLUMNS = 2;
 /** Remembered session names, so that two ids with the same prefix get different names. */
 const NAMES_MAX = 1_000;
 /** Ids made by tacho: `r_` for runs, `s_` for sessions of other programs. */
@@ -55,7 +57,9 @@ const fields = (value: unknown) =>
 type Line = (view: LiveHuman, message: SeenMessage) => string[];
 
 const LINES: Readonly<Record<string, Line>> = {
-  session_start: (view, { data }) => {
+  session_start: (view, message) => {
+    view.count(message);
+    const { data } = message;
     const facts = [data.agent_version, data.model, data.cwd]
       .map(text)
       .filter((fact) => fact !== '');
@@ -63,7 +67,7 @@ const LINES: Readonly<Record<string, Line>> = {
     const rest = facts.length === 0 ? '' : ` ${dim(view.line(facts.join(' ')))}`;
     return [`${bold(view.line(text(data.agent)))}${rest}`];
   },
-  session_end: (view, { data }) => [view.end(data)],
+  session_end: (view, message) => view.end(message),
   tool_call_request: (view, message) => view.request(message),
   tool_call_confirmation: (view, message) => {
     const { what } = view.callOf(message);
@@ -71,9 +75,11 @@ const LINES: Readonly<Record<string, Line>> = {
   },
   tool_execution_status: (view, message) => view.status(message),
   tool_call_response: (view, message) => view.response(message),
+  message_start: (view, message) => view.from(message),
   content_block_start: (view, message) => view.begin(message),
   content_block_delta: (view, message) => view.piece(message),
   content_block_stop: (view, message) => view.said(message),
+  message_stop: (view, message) => view.done(message),
   error: (view, { data }) => {
     const paint = view.style.colour[data.severity === 'warning' ? 'yellow' : 'red'];
     return [paint(`! ${view.line(`${text(data.error_code)}: ${text(data.message)}`)}`)];
@@ -86,7 +92,7 @@ const LINES: Readonly<Record<string, Line>> = {
       ? []
       : [colour.dim(view.line(`${text(kind).replaceAll('_', ' ')} ${callText(rest, null)}`))];
   },
-  user_input: (view, { data }) => [`> ${view.line(text(data.content))}`],
+  user_input: (view, { data }) => [view.line(`input: ${text(data.content)}`)],
   interrupt: (view, { data }) => [
     view.style.colour.yellow(`! interrupt ${view.line(text(data.reason))}`),
   ],
@@ -99,6 +105,10 @@ export class LiveHuman {
   readonly style: HumanStyle;
   readonly #calls = new Map<string, Call>();
   readonly #texts = new Map<string, { type: string; text: string }>();
+  /** Open messages of the user. */
+  readonly #users = new Set<string>();
+  /** Calls that did not succeed, of sessions shown from their start. */
+  readonly #counts = new Map<string, { failed: number; denied: number }>();
   /** Columns before the text of the current message. */
   #head_columns = 0;
   /** Sessions by displayed name. */
@@ -114,7 +124,7 @@ export class LiveHuman {
     if (make === undefined) return '';
     const time = localClock(isoTime(message.timestamp) ?? null) ?? '?';
     const session = this.#nameOf(message.session_id ?? '').padEnd(SESSION_CHARS);
-    this.#head_columns = TIME_CHARS + columns(session) + 4;
+    this.#head_columns = TIME_CHARS + columns(session) + 2 + MARK_COLUMNS;
     const { dim } = this.style.colour;
     const head = dim(`${time.padEnd(TIME_CHARS)} ${session}`);
     return make(this, message)
@@ -182,9 +192,13 @@ export class LiveHuman {
     this.#calls.delete(this.#keyOf(message));
     const failed = error !== null && error !== undefined;
     const given = fields(failed ? error : result);
-    const mark = markOf(statusOf(failed, given), this.style);
+    const status = statusOf(failed, given);
+    const mark = markOf(status, this.style);
+    const counts = this.#counts.get(message.session_id ?? '');
+    if (counts !== undefined && status === 'denied') counts.denied += 1;
+    else if (counts !== undefined && failed) counts.failed += 1;
     const notes = [
-      failed ? text(given.code) : '',
+      failed ? (own(CODE_NOTES, text(given.code)) ?? text(given.code)) : '',
       typeof given.exit_code === 'number' && given.exit_code !== 0 ? `exit ${given.exit_code}` : '',
       typeof execution_time_ms === 'number' ? durationText(execution_time_ms) : '',
     ].filter((note) => note !== '');
@@ -195,6 +209,18 @@ export class LiveHuman {
     const output = text(given.output) || text(given.message);
     const shown = headLines(output, OUTPUT_LINES_MAX, this.#head_columns + 2, this.style);
     return [first, ...shown.map((line) => dim(`  ${line}`))];
+  }
+
+  from({ session_id, data }: SeenMessage): string[] {
+    const { id, role } = fields(data.message);
+    if (role === 'user' && this.#users.size < LIMITS.live_open_texts_max)
+      this.#users.add(JSON.stringify([session_id, id]));
+    return [];
+  }
+
+  done({ session_id, data }: SeenMessage): string[] {
+    this.#users.delete(JSON.stringify([session_id, data.message_id]));
+    return [];
   }
 
   begin(message: SeenMessage): string[] {
@@ -219,26 +245,48 @@ export class LiveHuman {
     if (whole.trim() === '') return [];
     const { dim } = this.style.colour;
     if (block?.type !== 'text') return [dim(this.line(`${block?.type ?? 'text'}: ${whole}`))];
-    const shown = headLines(whole, TEXT_LINES_MAX, this.#head_columns, this.style);
+    const { session_id, data } = message;
+    const by_user = this.#users.has(JSON.stringify([session_id, data.message_id]));
+    const said = by_user ? `user: ${whole}` : whole;
+    const shown = headLines(said, TEXT_LINES_MAX, this.#head_columns, this.style);
     return shown.map((line, at) => (at < TEXT_LINES_MAX ? line : dim(line)));
   }
 
-  end(data: Record<string, unknown>): string {
+  count({ session_id }: SeenMessage): void {
+    if (this.#counts.size < NAMES_MAX) this.#counts.set(session_id ?? '', { failed: 0, denied: 0 });
+  }
+
+  /** The reason, which is the error of a failed run, is never cut. */
+  end({ session_id, data }: SeenMessage): string[] {
+    const { failed = 0, denied = 0 } = this.#counts.get(session_id ?? '') ?? {};
+    this.#counts.delete(session_id ?? '');
     const { calls, tokens, cost_usd, duration_ms } = fields(data.totals);
     const used = Object.values(fields(tokens)).filter((count) => typeof count === 'number');
     const figures = [
-      typeof calls === 'number' ? plural(calls, 'call') : '',
+      typeof calls === 'number' ? callsText(calls, failed, denied) : '',
       used.length > 0 ? `${countText(used.reduce((sum, count) => sum + count, 0))} tokens` : '',
       typeof cost_usd === 'number' ? costText(cost_usd) : '',
       typeof duration_ms === 'number' ? durationText(duration_ms) : '',
-      text(data.reason),
     ].filter((figure) => figure !== '');
     const status = text(data.status);
-    const head = resultMark(/^(ok|completed?|success)$/.test(status), status, this.style);
-    const dot = dotOf(this.style);
-    return `${head}${figures.length === 0 ? '' : `${dot}${this.line(figures.join(dot))}`}`;
+    const ok = /^(ok|completed?|success)$/.test(status);
+    const { style } = this;
+    const width = style.width - this.#head_columns + MARK_COLUMNS;
+    const shown = flowed([resultMark(ok, status, style), ...figures], '  ', { ...style, width });
+    const why = text(data.reason);
+    const reason = why === '' ? [] : wrappedLines(why, this.#head_columns + 2, style);
+    const paint = ok ? style.colour.dim : style.colour.red;
+    return [...shown.trimEnd().split('\n'), ...reason.map((line) => `  ${paint(line)}`)];
   }
 }
+
+/** Codes in words; the mark of a failed call already says that it failed. */
+const CODE_NOTES: Readonly<Record<string, string>> = {
+  TOOL_EXECUTION_FAILED: '',
+  TOOL_TIMEOUT: 'timeout',
+  PERMISSION_DENIED: 'denied',
+  CANCELLED: 'cancelled',
+};
 
 /** The status by the error code: other senders need not use our status words. */
 function statusOf(failed: boolean, { status, code }: Record<string, unknown>): CallStatus {

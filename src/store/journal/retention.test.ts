@@ -13,6 +13,7 @@ const run = (name: string, days: number, more: Partial<WeighedRun> = {}): Weighe
   finished_ms: NOW - days * DAY,
   success: true,
   exit_reason: 'ok',
+  project: null,
   labels: {},
   bytes: 100,
   ...more,
@@ -22,9 +23,9 @@ const FAILED = { success: false, exit_reason: 'agent_error' } as const;
 
 /** Newest first. */
 const RUNS = [
-  run('a', 1),
-  run('b', 2, FAILED),
-  run('c', 3, { agent: 'two' }),
+  run('a', 1, { project: '/w/one' }),
+  run('b', 2, { ...FAILED, project: '/w/one/packages/b' }),
+  run('c', 3, { agent: 'two', project: '/w/one-more' }),
   run('d', 40, { labels: { phase: 'plan' } }),
   run('e', 50, FAILED),
   run('f', 60, { success: false, exit_reason: 'timeout', agent: 'two' }),
@@ -35,6 +36,7 @@ const policy = (more: Partial<RetentionPolicy>): RetentionPolicy => ({
   name: 'p',
   agent: null,
   status: null,
+  project: null,
   labels: {},
   age_ms_max: null,
   runs_max: null,
@@ -54,7 +56,7 @@ const names = (...policies: Partial<RetentionPolicy>[]) =>
 
 describe('runs that a policy removes', () => {
   const month = { age_ms_max: 30 * DAY };
-  verifies('ST-5', 'by age, count, size, status, agent and label', () => {
+  verifies('ST-5', 'by age, count, size, status, agent, label and project', () => {
     expect(names(month)).toBe('def');
     expect(names({ runs_max: 3 })).toBe('defg');
     expect(names({ bytes_max: 250 })).toBe('cdefg');
@@ -64,6 +66,9 @@ describe('runs that a policy removes', () => {
     expect(names({ runs_max: 1, agent: 'two' })).toBe('f');
     expect(names({ runs_max: 0, labels: { phase: 'plan' } })).toBe('d');
     expect(names({ runs_max: 0, labels: { phase: 'build' } })).toBe('');
+    expect(names({ runs_max: 0, labels: { phase: null } })).toBe('d');
+    expect(names({ runs_max: 0, project: '/w/one' })).toBe('ab');
+    expect(names({ runs_max: 0, project: '/' })).toBe('abc');
   });
 
   verifies('ST-5', 'keep rules are honoured, and kept runs do not count', () => {

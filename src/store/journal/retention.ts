@@ -1,4 +1,5 @@
-/** Chooses runs to remove: policies over the list of runs. Pure. */
+/** Chooses runs to remove, by applying policies to the list of runs. Pure. */
+import { sep } from 'node:path';
 import type { WeighedRun } from '../index/runs-table.ts';
 
 /** All conditions of a policy apply to the runs it covers. A run is removed if any policy selects it. */
@@ -8,8 +9,11 @@ export interface RetentionPolicy {
   agent: string | null;
   /** `ok`, `failed` or an exit reason. */
   status: string | null;
-  labels: Readonly<Record<string, string>>;
-  /** The limit above which a run is removed. Null: no such limit. */
+  /** Absolute path: runs of this project and of folders in it. */
+  project: string | null;
+  /** A null value accepts any value. */
+  labels: Readonly<Record<string, string | null>>;
+  /** The limit above which a run is removed. Null: no limit. */
   age_ms_max: number | null;
   runs_max: number | null;
   bytes_max: number | null;
@@ -64,7 +68,14 @@ function isFor(policy: RetentionPolicy, run: WeighedRun): boolean {
   if (run.success ? policy.keep_successful : policy.keep_failed) return false;
   if (policy.agent !== null && policy.agent !== run.agent) return false;
   if (policy.status !== null && !hasStatus(run, policy.status)) return false;
-  return Object.entries(policy.labels).every(([name, value]) => run.labels[name] === value);
+  if (policy.project !== null && !isWithin(policy.project, run.project)) return false;
+  return Object.entries(policy.labels).every(([name, value]) =>
+    value === null ? Object.hasOwn(run.labels, name) : run.labels[name] === value,
+  );
+}
+
+function isWithin(folder: string, path: string | null): boolean {
+  return path === folder || path?.startsWith(folder.endsWith(sep) ? folder : folder + sep) === true;
 }
 
 function hasStatus({ success, exit_reason }: WeighedRun, status: string): boolean {

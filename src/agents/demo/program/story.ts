@@ -14,7 +14,7 @@ export interface Turn {
 /** In a separate folder, as the work folder may be somebody's project. */
 const path = 'tacho-demo/greet.sh';
 const cmd = `sh ${path} Ada Grace`;
-const text = `# Greets everybody named on the command line.
+const text = `# Greets everyone named on the command line.
 set -u
 for name in "$@"; do
   echo "Hello, $nam!"
@@ -23,24 +23,24 @@ done
 
 export const STORY: readonly Turn[] = [
   {
-    say: 'I write a small script that greets everybody it is given by name.',
+    say: "I'll write a small script that greets people by name.",
     calls: [{ tool: 'write_file', input: { path, text }, expect: 'ok' }],
   },
-  { say: 'Now I run it.', calls: [{ tool: 'run', input: { cmd }, expect: 'error' }] },
+  { say: "Now I'll run it.", calls: [{ tool: 'run', input: { cmd }, expect: 'error' }] },
   {
-    think: 'The shell does not know `nam`. I look at the line that uses it.',
-    say: 'It fails. I read the script again.',
+    think: "The shell says that `nam` is not set. I'll look at the line that uses it.",
+    say: "It failed. I'll read the script again.",
     calls: [{ tool: 'read_file', input: { path }, expect: 'ok' }],
   },
   {
-    say: 'A misspelt variable. I correct it and run the script again.',
+    say: "The variable name is misspelt. I'll fix it and run the script again.",
     calls: [
       { tool: 'edit_file', input: { path, find: '$nam!', replace: '$name!' }, expect: 'ok' },
       { tool: 'run', input: { cmd }, expect: 'ok' },
     ],
   },
   {
-    say: `Done. \`${path}\` greets everybody it is given by name; a misspelt variable had stopped it.`,
+    say: `Done. \`${path}\` greets people by name. The first version failed because of a misspelt variable.`,
     calls: [],
   },
 ];
