@@ -71,7 +71,9 @@ test('reindex rebuilds a lost index, and remove takes names of runs', async () =
   writeFileSync(join(place.state, 'tacho.db'), 'damaged');
   expect(await store.reindex()).toMatchObject({ runs: 1, unfinished: 0, damaged: 0 });
   expect((await store.get('last')).run_id).toBe(run);
-  await expect(store.remove('last' as unknown as string[])).rejects.toThrow('must be a list of strings');
+  await expect(store.remove('last' as unknown as string[])).rejects.toThrow(
+    'must be a list of strings',
+  );
   await expect(store.get(undefined as unknown as string)).rejects.toMatchObject({ code: 'usage' });
   expect(await store.remove(['last'], { force: false })).toMatchObject({ deleted: [run] });
 });
