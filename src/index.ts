@@ -1,7 +1,8 @@
 /**
  * tacho as a library. `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording,
- * `connect` sends sessions of your own program to a collector, `openStore` reads stored runs, `validate` checks a
- * stream, `grade` grades runs.
+ * `connect` sends sessions of your own program to a collector, `openStore` reads and keeps stored runs, `validate`
+ * checks a stream, `grade` grades runs, `runEval` runs tests with an agent. `agents`, `doctor` and `drift` check the
+ * machine.
  * Contract: an iterated run waits for its reader and loses nothing. A run that is not iterated is recorded too.
  */
 
@@ -30,6 +31,11 @@ export { type ValidateOptions, validate } from './app/live/validate-for-program.
 export type { LimitOptions, RecordOptions, RunOptions } from './app/run/options.ts';
 export { type RunEventsOptions, runEvents } from './app/run/run-events.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
+export type { AgentReport } from './app/runs/agents.ts';
+export type { Finding as DoctorFinding } from './app/runs/doctor.ts';
+export { type AgentsOptions, agents, type DoctorOptions, doctor } from './app/runs/machine.ts';
+export type { Drift, Finding as DriftFinding } from './app/sessions/drift.ts';
+export { type DriftOptions, type DriftReport, drift } from './app/sessions/drift-report.ts';
 export { type Converted, type ConvertOptions, convert } from './app/sessions/reading.ts';
 export type {
   Failure as RuleFailure,
@@ -41,12 +47,14 @@ export type {
 } from './conformance/types.ts';
 export * from './evals.ts';
 export * from './live.ts';
+export type { Capabilities as AgentCapabilities, KnownWhen } from './model/agent.ts';
 export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
 export type { ApproveMode, CallStatus, FailOn } from './model/words.ts';
 export type { Caught as RunFailure } from './projections/fail-on.ts';
 export type { ReportedCall } from './projections/run-report.ts';
 export * from './store.ts';
 
+/** An answer to the agent's question whether a call may run. */
 export interface ConfirmOptions {
   /** Id of the call that the agent asks about. */
   callId: string;

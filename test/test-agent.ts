@@ -13,7 +13,7 @@ import { Pipeline } from '../src/capture/pipeline.ts';
 import { recordedRun } from '../src/capture/run-info.ts';
 import { createSessionIntake } from '../src/capture/session-intake.ts';
 import { own } from '../src/lib/own.ts';
-import { type Agent, CAPABILITY_NAMES, type When } from '../src/model/agent.ts';
+import { type Agent, CAPABILITY_NAMES, type KnownWhen } from '../src/model/agent.ts';
 import type { Draft } from '../src/model/draft.ts';
 import { type Event, EventData, type EventOf } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
@@ -580,7 +580,7 @@ function testCapabilities(
     const runs: Record<Primary, Draft[][]> = { stdout: [], session: [] };
     for (const recording of recordings)
       runs[recording.channel].push(await draftsOf(agent, recording));
-    const shown = (name: (typeof CAPABILITY_NAMES)[number]): When => {
+    const shown = (name: (typeof CAPABILITY_NAMES)[number]): KnownWhen => {
       const least = MORE_THAN_ONE.has(name) ? 2 : 1;
       const shows = (drafts: Draft[]) => drafts.filter(SHOWN[name]).length >= least;
       const live = runs.stdout.filter(shows);

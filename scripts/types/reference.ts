@@ -95,12 +95,47 @@ function memberDoc(member: ts.TypeElement): string {
   return text;
 }
 
+const ENTRIES = {
+  tacho: 'index.ts',
+  'tacho/store': 'store.ts',
+  'tacho/live': 'live.ts',
+  'tacho/evals': 'evals.ts',
+};
+
+/** Declaration → the name under which an entry exports it. */
+const publicNames = new Map<ts.Node, string>();
+
+function nameExports(): void {
+  for (const path of Object.values(ENTRIES)) {
+    const file = parse(join(src, path));
+    for (const name of exportsOf(file).names) {
+      const found = find(name, file);
+      if (found !== null) publicNames.set(found.node, name);
+    }
+  }
+}
+
+/** A text with types, by the names that programs import. */
+const published = (text: string, file: ts.SourceFile) =>
+  text.replace(/\b[A-Z]\w+\b/g, (word) => {
+    const found = find(word, file);
+    return (found && publicNames.get(found.node)) ?? word;
+  });
+
 /** `T | undefined` of an optional field is T. */
 const typeText = (node: ts.TypeNode | undefined) =>
-  `\`${(node?.getText() ?? '')
+  `\`${(node ? published(node.getText(), node.getSourceFile()) : '')
     .replace(/\s+/g, ' ')
     .replace(/ \| undefined$/, '')
     .replace(/^\((.*)\)$/, '$1')}\``;
+
+/** Names of fields in a type such as `'id' | Others`, with the names in `Others`. */
+function keysIn(text: string, file: ts.SourceFile): string[] {
+  return (text.match(/\w+/g) ?? []).flatMap((word) => {
+    const alias = find(word, file)?.node;
+    return alias && ts.isTypeAliasDeclaration(alias) ? keysIn(alias.type.getText(), file) : [word];
+  });
+}
 
 function rowsOf({ node, file }: Export): string[][] {
   const rows: string[][] = [];
@@ -110,7 +145,7 @@ function rowsOf({ node, file }: Export): string[][] {
     const [picked, keys] = type.typeArguments ?? [];
     const base = find(picked?.getText() ?? type.expression.getText(), file);
     if (base === null) continue;
-    const wanted = keys?.getText().match(/\w+/g) ?? null;
+    const wanted = keys === undefined ? null : keysIn(keys.getText(), file);
     rows.push(
       ...rowsOf(base).filter(([name = '']) => wanted?.includes(name.replaceAll('`', '')) ?? true),
     );
@@ -121,52 +156,58 @@ function rowsOf({ node, file }: Export): string[][] {
       rows.push([
         name,
         typeText(member.type),
-        `${member.questionToken ? '' : 'Required. '}${memberDoc(member)}`.trim(),
+        memberDoc(member),
+        member.questionToken ? '' : 'Required. ',
       ]);
   }
   return rows;
 }
 
+const optionRows = (one: Export) =>
+  rowsOf(one).map(([name = '', type = '', text, need]) => [name, type, `${need}${text}`]);
+
 const isOptions = ({ node, name }: Export) =>
-  ts.isInterfaceDeclaration(node) && (name.endsWith('Options') || name === 'LiveCall');
+  ts.isInterfaceDeclaration(node) &&
+  (name.endsWith('Options') || name === 'RunFilter' || name === 'LiveCall');
 
 /** `run(options: RunOptions): Run`, without a body. */
-function signature({ node, name }: Export): string {
+function signature({ node, name, file }: Export): string {
   let made: ts.Node = node;
   if (ts.isVariableStatement(node))
     made = node.declarationList.declarations[0]?.initializer ?? node;
   const { parameters, type } = made as ts.FunctionDeclaration;
-  const given = parameters.map((one) =>
-    one
-      .getText()
-      .replace(/ = \{\}$/, '')
-      .replace(/^\{[^}]*\}/, 'options'),
-  );
-  return `${name}(${given.join(', ')}): ${type?.getText() ?? 'void'}`.replace(/\s+/g, ' ');
+  const given = parameters.map((one) => one.getText().replace(/^(\w+): (.*) = \{\}$/, '$1?: $2'));
+  const text = `(${given.join(', ')}): ${type?.getText() ?? 'void'}`.replace(/\s+/g, ' ');
+  return `${name}${published(text, file)}`;
 }
 
 /** The methods and properties of the result of a function. */
-function membersOf({ node }: Export): string[][] {
+function membersOf({ node, file }: Export): string[][] {
   return (node as ts.InterfaceDeclaration).members.map((member) => {
     const text = member
       .getText()
       .replace(/;$/, '')
       .replace(/^readonly /, '');
     const flat = text.replace(/\s+/g, ' ').replace(/\( /g, '(').replace(/, \)/g, ')');
-    return [`\`${flat}\``, memberDoc(member)];
+    return [`\`${published(flat, file)}\``, memberDoc(member)];
   });
 }
 
-const HANDLES = ['Run', 'Converted', 'Store', 'LiveConnection', 'LiveSession'];
+const HANDLES = ['Run', 'Converted', 'Store', 'LiveConnection', 'LiveSession', 'Clock'];
 
-function entryText(path: string, title: string): string {
+/** `described`: names that an entry above describes; completed with those of this entry. */
+function entryText(path: string, title: string, described: Set<string>): string {
   const file = parse(join(src, path));
   const { names, all_of } = exportsOf(file);
-  const found = names.map((name) => {
-    const one = find(name, file);
-    if (one === null) throw new Error(`${path}: ${name} is not found`);
-    return one;
-  });
+  const again = names.filter((name) => described.has(name));
+  const found = names
+    .filter((name) => !described.has(name))
+    .map((name) => {
+      const one = find(name, file);
+      if (one === null) throw new Error(`${path}: ${name} is not found`);
+      return one;
+    });
+  for (const name of names) described.add(name);
   const functions = found.filter(
     ({ node }) => ts.isFunctionDeclaration(node) || ts.isVariableStatement(node),
   );
@@ -182,12 +223,30 @@ function entryText(path: string, title: string): string {
     parts.push(
       `### \`${one.name}\``,
       docOf(one.node),
-      markdownTable(['option', 'type', 'meaning'], rowsOf(one)),
+      markdownTable(['option', 'type', 'meaning'], optionRows(one)),
     );
   const others = found.filter(
     (one) => !functions.includes(one) && !isOptions(one) && !HANDLES.includes(one.name),
   );
-  parts.push(`Types: ${others.map(({ name }) => `\`${name}\``).join(', ')}.`);
+  for (const one of others.filter(({ node }) => ts.isInterfaceDeclaration(node)))
+    parts.push(
+      `### \`${one.name}\``,
+      docOf(one.node),
+      markdownTable(
+        ['field', 'type', 'meaning'],
+        rowsOf(one).map((row) => row.slice(0, 3)),
+      ),
+    );
+  const named = others.filter(({ node }) => !ts.isInterfaceDeclaration(node));
+  parts.push(
+    `### Other names of \`${title}\``,
+    markdownTable(
+      ['name', 'meaning'],
+      named.map(({ name, node }) => [`\`${name}\``, docOf(node)]),
+    ),
+  );
+  if (again.length > 0)
+    parts.push(`Described above: ${again.map((name) => `\`${name}\``).join(', ')}.`);
   if (all_of.length > 0) {
     const entries = all_of.map((from) => `\`tacho/${from.slice(2, -3)}\``).sort();
     parts.push(`It also exports everything from ${entries.join(', ')}.`);
@@ -196,12 +255,9 @@ function entryText(path: string, title: string): string {
 }
 
 export function libraryReference(): string {
-  const entries = [
-    entryText('index.ts', 'tacho'),
-    entryText('store.ts', 'tacho/store'),
-    entryText('live.ts', 'tacho/live'),
-    entryText('evals.ts', 'tacho/evals'),
-  ];
+  nameExports();
+  const described = new Set<string>();
+  const entries = Object.entries(ENTRIES).map(([title, path]) => entryText(path, title, described));
   return `# The library
 
 Generated by \`npm run generate\` from the sources. [As a library](../guide/as-a-library.md) explains how to use it.

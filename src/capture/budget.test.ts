@@ -1,6 +1,6 @@
 /** The loop guard keeps the last calls, and limits that an agent reports too late are known before the run. */
 import { expect, test } from 'vitest';
-import type { Agent, When } from '../model/agent.ts';
+import type { Agent, KnownWhen } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import { createLoopGuard, lateLimit } from './budget.ts';
 import { CAPTURE_LIMITS } from './limits.ts';
@@ -20,7 +20,7 @@ test('a call is counted while fewer other calls than the limit come between', ()
   expect(guard.push([call(1), call(1)])).toBeNull();
 });
 
-test.each<[When, string | null]>([
+test.each<[KnownWhen, string | null]>([
   ['live', null],
   [
     'end',

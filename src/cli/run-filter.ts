@@ -98,7 +98,7 @@ export function filterText(flags: RunFilterFlags): string {
 }
 
 /** Throws for an unknown agent or status. */
-export async function checkNames(flags: Pick<RunFilterFlags, 'agent' | 'status'>): Promise<void> {
+async function checkNames(flags: Pick<RunFilterFlags, 'agent' | 'status'>): Promise<void> {
   if (flags.agent === undefined && flags.status === undefined) return;
   const { checkNames: check } = await import('../app/runs/query.ts');
   check(flags);

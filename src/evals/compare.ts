@@ -2,25 +2,36 @@
 import { type EvalRow, mean, summarise, type TestSummary } from './results.ts';
 
 const CHANGES = ['worse', 'better', 'costlier', 'slower', 'cheaper', 'faster'] as const;
-type Change = (typeof CHANGES)[number];
+/** A difference between two evals of the same test. Cost and time count from a tenth on. */
+export type Change = (typeof CHANGES)[number];
 
+/** The figures of a test that are compared: the means of its runs. */
 export type Figures = Pick<
   TestSummary,
   'verdict' | 'pass_rate' | 'score' | 'cost_usd' | 'duration_ms' | 'tokens'
 >;
 
+/** A test in two evals. */
 export interface Compared {
+  /** Id of the test. */
   id: string;
+  /** Path of its eval file. */
   eval: string;
-  /** Null if the test is not in this eval. */
+  /** The earlier eval; null when the test is not in it. */
   a: Figures | null;
+  /** The later eval; null when the test is not in it. */
   b: Figures | null;
+  /** Empty: no difference. */
   changes: Change[];
 }
 
+/** Two evals, test by test. */
 export interface Comparison {
+  /** Every test of either eval. */
   tests: Compared[];
+  /** The number of tests with each difference. */
   counts: Record<Change | 'same' | 'added' | 'removed', number>;
+  /** Whether a test got worse. */
   regression: boolean;
 }
 

@@ -4,34 +4,55 @@ import type { AssertionResult, Repeat, Verdict } from './types.ts';
 
 export const RESULT_SCHEMA = 'tacho.eval_result.v1';
 
+/** The result of a test on one run. */
 export interface EvalRow {
+  /** Version of this format. */
   schema_version: typeof RESULT_SCHEMA;
   /** Equal for the same test, run and position: a stored row is reused. */
   key: string;
+  /** Path of the eval file. */
   eval: string;
+  /** Line of the test in its file. */
   line: number;
+  /** Id of the test. */
   id: string;
+  /** Target of tacho.yaml that the run used; null if none. */
   target: string | null;
   /** From 1 to `repeats`. */
   repeat: number;
+  /** Number of runs of the test. */
   repeats: number;
+  /** When a repeated test passes. */
   strategy: Repeat['strategy'];
-  /** File and line it was read from; null if it was run for this eval. */
+  /** File that the transcript was read from; null when it was run for this eval. */
   transcript: string | null;
+  /** Line in that file; null when it was run for this eval. */
   transcript_line: number | null;
+  /** Id of the run; null if there was none. */
   run_id: string | null;
+  /** Id of the agent; null if unknown. */
   agent: string | null;
+  /** Whether the test passed on this run. */
   verdict: Verdict;
+  /** 0 to 1. */
   score: number;
+  /** Score from which the test passes. */
   threshold: number;
+  /** The result of each assertion. */
   assertions: AssertionResult[];
   /** Why there was nothing to grade. */
   error: string | null;
+  /** Why the run ended; null if unknown. */
   exit_reason: string | null;
+  /** Duration of the run in milliseconds; null if unknown. */
   duration_ms: number | null;
+  /** Cost of the run in US dollars; null if unknown. */
   cost_usd: number | null;
+  /** Tokens of the run; null if unknown. */
   tokens: number | null;
+  /** Number of tool calls; null if unknown. */
   tool_calls: number | null;
+  /** Number of steps; null if unknown. */
   steps: number | null;
 }
 
@@ -43,28 +64,41 @@ export interface TestSummary
   extends Pick<EvalRow, TestFields | ResultFields | 'assertions' | 'error' | 'threshold'> {
   /** Share of passed runs. */
   pass_rate: number;
+  /** The runs of the test. */
   runs: Pick<EvalRow, 'run_id' | 'verdict' | 'score'>[];
 }
 
 /** Sum of the known figures; null if no run has one. `unknown`: the number of runs without one. */
 export interface EvalTotal {
+  /** Sum of the known figures; null when no run has one. */
   sum: number | null;
+  /** Number of runs without the figure. */
   unknown: number;
 }
 
 /** Each run counts once, however many tests grade it. */
 export interface EvalTotals {
+  /** Number of runs. */
   runs: number;
+  /** US dollars. */
   cost_usd: EvalTotal;
+  /** Tokens. */
   tokens: EvalTotal;
+  /** Milliseconds. */
   duration_ms: EvalTotal;
 }
 
+/** The results of an eval by test. */
 export interface EvalReport {
+  /** A summary per test. */
   tests: TestSummary[];
+  /** Number of tests that passed. */
   passed: number;
+  /** Number of tests that failed. */
   failed: number;
+  /** Figures of all runs. */
   totals: EvalTotals;
+  /** Exit code of `tacho eval`: 0 if every test passed. */
   exit_code: number;
 }
 

@@ -3,10 +3,12 @@ import type { Transcript } from '../model/transcript.ts';
 
 export const THRESHOLD = 0.8;
 
+/** The verdict on a test or an assertion. */
 export type Verdict = 'pass' | 'fail';
 
 /** One fact behind a verdict. */
 export interface Evidence {
+  /** The fact, for people. */
   text: string;
   /** Whether it supports the assertion. */
   passed: boolean;
@@ -16,10 +18,13 @@ export interface Evidence {
   detail?: string;
 }
 
+/** The result of a grader. */
 export interface Grade {
   /** 0 to 1. */
   score: number;
+  /** Why it has this score. */
   reason: string;
+  /** The facts behind it. */
   evidence: Evidence[];
   /** The grader could not judge: never a pass, even when negated. */
   broken?: true;
@@ -27,11 +32,17 @@ export interface Grade {
   assertions?: AssertionResult[];
 }
 
+/** The result of an assertion. */
 export interface AssertionResult extends Grade {
+  /** Type of the assertion, such as `tool-trajectory`. */
   type: string;
+  /** Name of the assertion; its type if the file gives no name. */
   name: string;
+  /** Whether it holds. */
   verdict: Verdict;
+  /** Its share in the score of the test, relative to the other assertions. */
   weight: number;
+  /** Whether the test fails without it. */
   required: boolean;
 }
 
@@ -57,7 +68,9 @@ export interface Message {
 
 export const STRATEGIES = ['pass_all', 'pass_any', 'mean'] as const;
 
+/** How often a test is run, and when it passes. */
 export interface Repeat {
+  /** Number of runs. */
   count: number;
   /** When a repeated test passes: every run, one run, or the mean score over the threshold. */
   strategy: (typeof STRATEGIES)[number];

@@ -1,6 +1,8 @@
 /** An injectable clock. `now` is wall time in ms; `elapsed` never decreases. */
 export interface Clock {
+  /** Wall time, in milliseconds since 1970. */
   now(): number;
+  /** Milliseconds since any fixed moment. Never decreases. */
   elapsed(): number;
 }
 

@@ -1,6 +1,7 @@
 /** Operational failures: what went wrong, where, whether a retry can help, and what to do. */
 import { own } from './own.ts';
 
+/** Kind of the failure, as a word for programs. */
 export type ErrorCode =
   | 'usage'
   | 'config_invalid'
@@ -22,14 +23,18 @@ export type ErrorCode =
   | 'refused'
   | 'busy';
 
+/** An operational failure. The message says what to do. */
 export class TachoError extends Error {
   /** Compares by name: the command line and lazily loaded code are separate bundles with separate copies of this class. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && (value as Error | null)?.name === 'TachoError';
   }
 
+  /** Kind of the failure, as a word for programs. */
   readonly code: ErrorCode;
+  /** The part of tacho that failed. */
   readonly stage: string;
+  /** Whether another attempt can succeed without a change. */
   readonly retryable: boolean;
 
   constructor(

@@ -7,7 +7,7 @@ import type { ApproveMode } from './words.ts';
  * When a fact about a run is known (AG-17). live: while the agent works. end: on its stdout, but only when its work is done.
  * after: from its session file. never: the agent does not report it.
  */
-export type When = 'live' | 'end' | 'after' | 'never';
+export type KnownWhen = 'live' | 'end' | 'after' | 'never';
 export const CAPABILITY_NAMES = [
   'steps',
   'text',
@@ -28,7 +28,8 @@ export const CAPABILITY_NAMES = [
   'model',
   'session_id',
 ] as const;
-export type Capabilities = Readonly<Record<(typeof CAPABILITY_NAMES)[number], When>>;
+/** When each kind of fact about a run is known. */
+export type Capabilities = Readonly<Record<(typeof CAPABILITY_NAMES)[number], KnownWhen>>;
 
 /** One row of a tool table: native name → canonical name, native field → canonical field. */
 export interface ToolRow {

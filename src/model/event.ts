@@ -268,14 +268,18 @@ const eventOf = <K extends keyof typeof EventData>(kind: K) =>
 
 /** The data of every kind of event. */
 export type EventData = { [K in keyof typeof EventData]: Static<(typeof EventData)[K]> };
+/** A kind of event. */
 export type EventKind = keyof EventData;
 
 export const EventSchema = Type.Union(
   (Object.keys(EventData) as EventKind[]).map((kind) => eventOf(kind)),
 );
 
+/** The data of one kind of event. */
 export type DataOf<K extends EventKind> = EventData[K];
 /** The fields of every event, in addition to its kind and data. */
 export type EventEnvelope = Omit<Static<ReturnType<typeof eventOf<'notice'>>>, 'data' | 'kind'>;
+/** An event of one kind, such as `EventOf<'call_finished'>`. */
 export type EventOf<K extends EventKind> = EventEnvelope & { kind: K; data: DataOf<K> };
+/** An event of a run. `kind` decides the type of `data`. */
 export type Event = { [K in EventKind]: EventOf<K> }[EventKind];

@@ -42,6 +42,7 @@ export const LIVE_TYPES = [
   ...CLIENT_MESSAGE_TYPES,
   ...CONTROL_MESSAGE_TYPES,
 ] as const;
+/** A type of message of the live protocol. */
 export type LiveType = (typeof LIVE_TYPES)[number];
 
 /** Belong to one call: they have its correlation id. */

@@ -200,18 +200,28 @@ export const LiveSchema = Type.Union(Object.values(LiveSchemas));
 
 /** The data of every type of message. */
 export type LiveData = { [T in LiveType]: Static<(typeof LiveData)[T]> };
+/** The data of one type of message. */
 export type LiveDataOf<T extends LiveType> = LiveData[T];
 
 /** A message as tacho writes it: with all fields. */
 export interface LiveMessage<T extends LiveType = LiveType> {
+  /** Type of the message. */
   type: T;
+  /** Time of sending, as ISO 8601 in UTC. */
   timestamp: string;
+  /** Id of the session; null outside of a session. */
   session_id: string | null;
+  /** Id that the messages of one call share; null if there is none. */
   correlation_id: string | null;
+  /** Id of the message. */
   message_id: string;
+  /** Number in its session, from 1; null outside of a session. */
   seq: number | null;
+  /** Whether the sender waits for an acknowledgement. */
   ack_required: boolean;
+  /** W3C trace context; null if there is none. */
   trace: { traceparent: string; tracestate?: string | null } | null;
+  /** Content, by type. */
   data: LiveDataOf<T>;
 }
 

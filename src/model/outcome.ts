@@ -22,6 +22,7 @@ export const Artifact = Type.Object({
   /** tool: reported by a call; git: seen in the work tree; both: by both. */
   source: Type.Optional(OneOf(['tool', 'git', 'both'] as const)),
 });
+/** A file that a run created, modified or deleted. */
 export type Artifact = Static<typeof Artifact>;
 
 /** `inputs` and `outputs` are omitted from the stored outcome (ST-1). */
@@ -36,6 +37,7 @@ export const OutcomeCall = Type.Object({
   inputs: Type.Optional(Type.Unknown()),
   outputs: Type.Optional(NullableString),
 });
+/** A tool call of a run. `name` is the common name of the tool, `native_name` the name that the agent uses. */
 export type OutcomeCall = Static<typeof OutcomeCall>;
 
 export const OutcomeSchema = Type.Object({
@@ -90,4 +92,5 @@ export const OutcomeSchema = Type.Object({
     project: Type.Optional(Nullable(Project)),
   }),
 });
+/** The record of a run in one object. Times are milliseconds, `cost` is in US dollars, null is unknown. */
 export type RunOutcome = Static<typeof OutcomeSchema>;

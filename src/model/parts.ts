@@ -23,6 +23,7 @@ export const Usage = Type.Object({
   cache_write: NullableInteger,
   reasoning: NullableInteger,
 });
+/** Tokens by kind; null is unknown. */
 export type Usage = Static<typeof Usage>;
 
 /** How complete the record is. `filled` names parts that were taken from the session file, not from the live stream. */
@@ -31,6 +32,7 @@ export const Completeness = Type.Object({
   gaps: Type.Array(Type.String()),
   filled: Type.Array(Type.String()),
 });
+/** How complete a record is, the gaps in it, and the gaps that the session file filled. */
 export type Completeness = Static<typeof Completeness>;
 
 /** The project of a run: the root of its git work tree, otherwise its working directory. */
@@ -51,6 +53,7 @@ export const RunLimits = Type.Object({
   /** The same call with the same input this many times. */
   same_calls: NullableInteger,
 });
+/** The limits of a run; null is no limit. */
 export type RunLimits = Static<typeof RunLimits>;
 
 /** The number of this attempt, and the total duration of earlier attempts. */
@@ -89,6 +92,7 @@ export const RunConfig = Type.Object({
   final_output_path: NullableString,
   labels: Type.Record(Type.String(), Type.String()),
 });
+/** The options that a run was started with. */
 export type RunConfig = Static<typeof RunConfig>;
 
 export const Evidence = OneOf(TERMINAL_EVIDENCES);

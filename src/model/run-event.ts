@@ -96,6 +96,7 @@ export const RunEventData = {
 export type RunEventData = {
   [K in keyof typeof RunEventData]: Static<(typeof RunEventData)[K]>;
 };
+/** A type of record of the run-event contract. */
 export type RunEventType = keyof RunEventData;
 
 const recordOf = <K extends RunEventType>(type: K) =>
@@ -116,7 +117,9 @@ export const RunEventSchema = Type.Union(
   (Object.keys(RunEventData) as RunEventType[]).map((type) => recordOf(type)),
 );
 
+/** The data of one type of record. */
 export type RunEventDataOf<K extends RunEventType> = RunEventData[K];
+/** A record of the run-event contract. `type` decides the type of `data`. */
 export type RunEvent = {
   [K in RunEventType]: {
     schema_version: 'openagent.run_event.v1';

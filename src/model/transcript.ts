@@ -32,6 +32,7 @@ export const TranscriptCall = Type.Object({
   end_time_ms: NullableInteger,
   duration_ms: NullableInteger,
 });
+/** A tool call in a transcript. `name` is the common name of the tool, `native_name` the name that the agent uses. */
 export type TranscriptCall = Static<typeof TranscriptCall>;
 
 export const TranscriptMessage = Type.Object({
@@ -47,6 +48,7 @@ export const TranscriptMessage = Type.Object({
   /** The call that started the sub-agent of this message; null for the root agent. */
   parent_tool_call_id: NullableString,
 });
+/** A message in a transcript, with the calls that it made. */
 export type TranscriptMessage = Static<typeof TranscriptMessage>;
 
 export const TranscriptSchema = Type.Object({
@@ -81,4 +83,5 @@ export const TranscriptSchema = Type.Object({
     cwd: NullableString,
   }),
 });
+/** The conversation of a run. Times are milliseconds, `cost_usd` is in US dollars, null is unknown. */
 export type Transcript = Static<typeof TranscriptSchema>;

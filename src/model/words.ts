@@ -130,14 +130,18 @@ export const PROBLEM_CODES = [
   'figure_invalid',
 ] as const;
 
+/** How a tool call ended. */
 export type CallStatus = (typeof CALL_STATUSES)[number];
 export type Decision = (typeof DECISIONS)[number];
 export type TerminalEvidence = (typeof TERMINAL_EVIDENCES)[number];
 export type FileOperation = (typeof FILE_OPERATIONS)[number];
 export type OutputMode = (typeof OUTPUT_MODES)[number];
+/** Actions that an agent may take without asking: the default of its CLI, edits of files, or all. */
 export type ApproveMode = (typeof APPROVE_MODES)[number];
+/** A condition that fails a run that ended well: a denied call, a failed call, or an incomplete record. */
 export type FailOn = (typeof FAIL_ON)[number];
 export type Channel = (typeof CHANNELS)[number];
+/** Why a run ended; `ok` if the agent finished its work. */
 export type ExitReason = (typeof EXIT_REASONS)[number];
 export type ProviderFailureKind = (typeof PROVIDER_FAILURE_KINDS)[number];
 export type ProblemStage = (typeof PROBLEM_STAGES)[number];

@@ -7,7 +7,9 @@ import type { ReportedCall, RunReport } from './run-report.ts';
 
 /** A condition of `--fail-on` that the run meets. */
 export interface Caught {
+  /** The condition. */
   condition: FailOn;
+  /** The fault, for people. */
   message: string;
   /** The calls that meet the condition, as far as the report lists them. */
   calls: ReportedCall[];

@@ -8,12 +8,17 @@ import type { CallStatus } from '../model/words.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 import { shownWarning } from './warnings.ts';
 
+/** A tool call, for people. */
 export interface ReportedCall {
+  /** Name of the tool. */
   tool: string;
   /** The command, the path, or the most informative field; '' if there is none. */
   about: string;
+  /** How it ended. */
   status: CallStatus;
+  /** Exit code of its command; null if unknown. */
   exit_code: number | null;
+  /** Duration in milliseconds; null if unknown. */
   duration_ms: number | null;
   /** Why it was denied or failed; null if unknown, or when it succeeded. */
   reason: string | null;

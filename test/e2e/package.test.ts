@@ -16,11 +16,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { root } from './cli.ts';
 
 const PROGRAM = `import {
-  connect, convert, grade as gradeToo, openStore, record, run, runEvents, TachoError, validate,
-  type Event, type EventOf, type ListOptions, type Run, type RunEvent, type RunOptions, type RunOutcome, type RunRow,
+  agents, connect, convert, doctor, drift, grade as gradeToo, openStore, record, run, runEvents, TachoError, validate,
+  type AgentReport, type Collected, type DoctorFinding, type DriftReport, type Event, type EventOf, type ListOptions, type Run, type RunEvent, type RunOptions, type RunOutcome, type RunRow,
   type Store, type Transcript, type ValidateReport,
 } from 'tacho';
-import { grade, type GradeResult } from 'tacho/evals';
+import { compareEvals, grade, runEval, type Comparison, type EvalRow, type GradeResult } from 'tacho/evals';
 import { connect as connectLive, type LiveConnection } from 'tacho/live';
 import { openStore as openOnly } from 'tacho/store';
 import outcomeSchema from 'tacho/schema/outcome.json' with { type: 'json' };
@@ -56,11 +56,27 @@ const query: ListOptions = { since: '2d', labels: { team: null }, status: 'faile
     const transcript: Transcript = await store.transcript(kept.run_id);
     console.log(transcript.messages[0]?.tool_calls[0]?.input, (await store.verify('last')).faults);
   }
+  const collected: Collected = await store.gc({ maxAgeMs: 1, labels: { team: 'blue' }, dryRun: true });
+  if (collected.archive !== null) console.log((await store.restore(collected.archive)).restored);
+  for await (const { state, outcome } of store.recover({ wait: false })) console.log(state, outcome?.run_id);
+  console.log((await store.stats({ ...query, by: ['model'] })).by_model?.[0]?.cost, (await store.reindex()).runs);
+  // @ts-expect-error: the sums are by model or project
+  await store.stats({ by: ['day'] });
 }
+export const installed: AgentReport[] = await agents();
+export const healthy: boolean = (await doctor()).every(({ ok }: DoctorFinding) => ok !== false);
+export const drifted: DriftReport = await drift({ agent: 'claude', input: 'x', from: 'session' });
 export const report: ValidateReport = await validate({ input: 'x' });
 const live: LiveConnection = connectLive({ url: 'unix:x' });
+{
+  await using short = connectLive({ url: 'unix:x' });
+  console.log(await short.flush(1));
+}
 live.session({ agent: 'mine' }).send('message_start', { message: { id: 'm', role: 'assistant' } });
-export const graded: GradeResult = await grade({ text: 'tests: []', runs: ['last'] });
+const file: string | undefined = process.env.EVAL;
+export const graded: GradeResult = await grade({ file, text: 'tests: []', runs: ['last'] });
+const rows: EvalRow[] = (await runEval({ text: 'tests: []', agent: 'demo', maxSteps: 9, onResult: (row) => row.id })).rows;
+export const compared: Comparison = await compareEvals({ before: rows, after: 'after.jsonl' });
 export const codes = (error: unknown) => error instanceof TachoError && error.code === 'busy';
 export { connect, gradeToo, openOnly, outcomeSchema };
 `;
@@ -137,6 +153,49 @@ test('the package has one declaration file per entry, and every type in it has a
   }
 });
 
+const ENTRIES = { index: 'tacho', store: 'tacho/store', live: 'tacho/live', evals: 'tacho/evals' };
+const declarations = (entry: string) =>
+  readFileSync(join(project, `node_modules/tacho/dist/${entry}.d.ts`), 'utf8');
+
+test('every exported name, and every field of an interface, has a comment', () => {
+  for (const entry of Object.keys(ENTRIES)) {
+    let fields = false;
+    let before = '';
+    const bare: string[] = [];
+    for (const line of declarations(entry).split('\n')) {
+      if (/^\S/.test(line)) fields = /^export (?:interface|declare class) /.test(line);
+      const needed = /^export \w/.test(line) || (fields && /^ {4}(?!constructor)[\w[]/.test(line));
+      if (needed && !before.endsWith('*/')) bare.push(line);
+      before = line;
+    }
+    expect([entry, bare]).toEqual([entry, []]);
+  }
+});
+
+test('the reference describes every export of every entry', () => {
+  const page = readFileSync(join(project, 'node_modules/tacho/docs/reference/library.md'), 'utf8');
+  const sections = new Map(page.split(/^## /m).map((text) => [text.split('\n', 1)[0], text]));
+  const all = [...sections.values()].join('');
+  for (const [entry, title] of Object.entries(ENTRIES)) {
+    // The first entry has the names of all others.
+    const text = entry === 'index' ? all : (sections.get(`\`${title}\``) ?? '');
+    const names = [...declarations(entry).matchAll(/^export (?:declare )?\w+ (\w+)/gm)].map(
+      ([, name = '']) => name,
+    );
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.filter((name) => !text.includes(`\`${name}`))).toEqual([]);
+  }
+});
+
+test('an import starts nothing, and loads no agent', () => {
+  const { stdout } = outputOf(`
+    import 'tacho';
+    const { moduleLoadList } = process;
+    const loaded = ['child_process', 'worker_threads', 'sqlite'].filter((name) => moduleLoadList.includes('NativeModule ' + name));
+    console.log(JSON.stringify([process.getActiveResourcesInfo(), loaded]));`);
+  expect(JSON.parse(stdout)).toEqual([[], []]);
+});
+
 test('all entries, the schemas and package.json can be imported, also with require', () => {
   const { stdout, stderr } = outputOf(`
     import { createRequire } from 'node:module';
@@ -147,10 +206,10 @@ test('all entries, the schemas and package.json can be imported, also with requi
     console.log(require('tacho/package.json').name, require('tacho/schema/event.json').title);`);
   expect(stderr).toBe('');
   expect(stdout.split('\n')).toEqual([
-    'tacho true TachoError connect convert grade openStore record run runEvents validate',
+    'tacho true TachoError agents compareEvals connect convert doctor drift grade openStore record run runEval runEvents validate',
     'tacho/store true TachoError openStore',
     'tacho/live true TachoError connect',
-    'tacho/evals true TachoError grade',
+    'tacho/evals true TachoError compareEvals grade runEval',
     'tacho tacho.event.v1',
     '',
   ]);

@@ -5,6 +5,7 @@ import { type Fields, oneOf, type Values } from '../../lib/schema/read.ts';
 
 /** False: no log next to the transcript. */
 export const STREAM_LOGS = [false, 'summary', 'raw'] as const;
+/** A log beside the transcript: none, readable lines, or the agent's stdout. */
 export type StreamLog = (typeof STREAM_LOGS)[number];
 
 const LOG_FORMATS: Readonly<Record<string, StreamLog>> = { json: 'raw', summary: 'summary' };

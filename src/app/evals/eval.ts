@@ -11,7 +11,7 @@ import { copyWorkspace, runForTest } from './run-for-test.ts';
 import { placeOfRecord, placeOfRun } from './run-place.ts';
 import type { OnProblem, Subject } from './subjects.ts';
 
-interface EvalRequest {
+export interface EvalRequest {
   files: readonly EvalFile[];
   /** Only tests with such an id. Default: all. */
   only?: (id: string) => boolean;
@@ -128,8 +128,11 @@ function unmet(files: readonly EvalFile[], rows: readonly EvalRow[]): EvalRow[] 
   );
 }
 
+/** The result of an eval. */
 export interface EvalResult {
+  /** Verdict, score and figures of each test, and of all together. */
   report: EvalReport;
+  /** A row per graded run. */
   rows: EvalRow[];
   /** Tests skipped because one had failed, or because of a signal. */
   stopped: boolean;

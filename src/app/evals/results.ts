@@ -26,7 +26,7 @@ export function readComparable(path: string): EvalRow[] {
 }
 
 /** The rows of a results file. An incomplete last line is skipped; any other line that is not a row is an error. */
-export function readResults(path: string): EvalRow[] {
+function readResults(path: string): EvalRow[] {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -44,10 +44,31 @@ export function readResults(path: string): EvalRow[] {
   return rows;
 }
 
-export type ResultsFile = ReturnType<typeof openResults>;
+/** The results file of an eval, if it has one, and the rows of the interrupted eval that it resumes. */
+export function startResults({
+  results,
+  resume,
+}: {
+  results?: string | undefined;
+  resume?: string | undefined;
+}) {
+  if (results !== undefined && resume !== undefined && results !== resume)
+    throw new TachoError('usage', '--resume adds to its own file: leave out --results', {
+      stage: 'eval',
+    });
+  const again = resume !== undefined && existsSync(resume);
+  const before = again ? readResults(resume) : [];
+  const path = resume ?? results;
+  const file = path === undefined ? null : openResults(path, again);
+  return {
+    before,
+    add: (row: EvalRow) => file?.add(row),
+    [Symbol.dispose]: () => file?.close(),
+  };
+}
 
 /** `again`: continue after the last whole row. Otherwise an existing file is replaced. */
-export function openResults(path: string, again: boolean) {
+function openResults(path: string, again: boolean) {
   try {
     if (again && existsSync(path)) truncateSync(path, readFileSync(path).lastIndexOf('\n') + 1);
     const fd = openSync(path, again ? 'a' : 'w', 0o600);

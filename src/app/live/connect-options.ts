@@ -6,6 +6,7 @@ import * as is from '../../lib/schema/read.ts';
 import type { InputReply, Notice } from '../../live/sender/types.ts';
 import type { WireMessage } from '../../model/live.ts';
 
+/** Options of `connect`. */
 export interface ConnectOptions {
   /** Address of the collector: `unix:PATH`, `tcp://HOST:PORT`, `tls://HOST:PORT` or `pipe:PATH`. */
   url: string;
@@ -34,6 +35,7 @@ export interface ConnectOptions {
   random?: RandomSource | undefined;
 }
 
+/** Options of `session`. */
 export interface SessionOptions {
   /** Name of the agent. */
   agent: string;
@@ -49,6 +51,7 @@ export interface SessionOptions {
   sessionId?: string | undefined;
 }
 
+/** A call to send with `request`. */
 export interface LiveCall {
   /** Default: a new id. */
   callId?: string | undefined;

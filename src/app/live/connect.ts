@@ -30,14 +30,19 @@ import { LiveSender, type OutSession, type Undelivered } from './sender.ts';
 
 export type { ConnectOptions, LiveCall, SessionOptions } from './connect-options.ts';
 
+/** A type of message that an agent sends. */
 export type AgentMessageType = (typeof AGENT_MESSAGE_TYPES)[number] | 'error';
 
+/** The state of a running call. */
 export type LiveStatus = (typeof EXECUTION_STATUSES)[number];
 
+/** Options of `end`. */
 export interface LiveEnd {
-  /** Default: `'ok'`. */
+  /** Result of the session. Default: `'ok'`. */
   status?: string | undefined;
+  /** Why the session ended. Default: none. */
   reason?: string | null | undefined;
+  /** Figures of the whole session, such as tokens. Default: none. */
   totals?: Record<string, unknown> | undefined;
 }
 
@@ -65,6 +70,7 @@ export interface LiveSession {
   end(end?: LiveEnd): void;
 }
 
+/** A connection to a collector. */
 export interface LiveConnection {
   /** Starts a session, or resumes it. */
   session(options: SessionOptions): LiveSession;
@@ -72,6 +78,8 @@ export interface LiveConnection {
   flush(waitMs?: number): Promise<boolean>;
   /** Ends the connection. Undelivered messages stay in the outbox for the next tacho, and are returned. */
   close(): Promise<Undelivered[]>;
+  /** The same, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Opens a connection to a collector and retries while it is unavailable. Throws a TachoError for invalid options. */
@@ -87,6 +95,12 @@ export function connect(options: ConnectOptions, times: Partial<SenderTimes> = {
   const redaction = redactionOf(redact, state);
   const newId = (kind: string) => newRunId(clock.now(), random).replace(/^r/, kind);
   const speakers: Speaker[] = [];
+  let closing: Promise<Undelivered[]> | null = null;
+  const close = () => {
+    if (closing === null) for (const speaker of speakers) speaker.rest();
+    closing ??= live.close();
+    return closing;
+  };
   return {
     session(given) {
       checkOptions('session', given, SESSION_FIELDS);
@@ -97,10 +111,8 @@ export function connect(options: ConnectOptions, times: Partial<SenderTimes> = {
       return speaker;
     },
     flush: (waitMs = APP_LIMITS.timeout_ms_max) => live.settled(waitMs),
-    close: () => {
-      for (const speaker of speakers) speaker.rest();
-      return live.close();
-    },
+    close,
+    [Symbol.asyncDispose]: async () => void (await close()),
   };
 }
 

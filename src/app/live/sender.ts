@@ -41,13 +41,15 @@ export interface LiveSenderOptions {
   onNotice?: ((notice: Notice) => void) | undefined;
 }
 
+/** Messages of a session that no collector has stored yet. */
 export interface Undelivered {
+  /** Id of the session. */
   session_id: string;
   /** Messages without an acknowledgement. */
   messages: number;
   /** Why no collector will ever accept them. Null if the next tacho tries again. */
   refused: string | null;
-  /** Where refused messages are kept. */
+  /** File that holds refused messages; null if none were refused. */
   path: string | null;
 }
 

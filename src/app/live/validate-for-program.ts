@@ -6,10 +6,11 @@ import { redactRecord } from '../../redact/gate.ts';
 import { passingRedactor } from '../config/redaction.ts';
 import type { ValidateFormat, ValidateInput } from './validate.ts';
 
+/** Options of `validate`. */
 export interface ValidateOptions {
   /** Path of a file, or the bytes themselves. */
   input: ValidateInput;
-  /** Default: by the first line. */
+  /** Format of the input. Default: the format of its first line. */
   format?: ValidateFormat | undefined;
   /** With live messages: the stream as it was sent, to compare with. */
   against?: ValidateInput | undefined;

@@ -22,6 +22,7 @@ import { schemaOf } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { storedMessages } from './stored.ts';
 
+/** A format that can be checked. */
 export type ValidateFormat = 'live' | 'run-event' | 'transcript';
 
 /** A file, or the bytes themselves. */

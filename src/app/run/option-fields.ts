@@ -1,5 +1,5 @@
 /** Options of the library's functions, by name and type. */
-import { aClock, aFunction, having } from '../../lib/schema/options.ts';
+import { aClock, aFunction, aSignal, having } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
 import { APPROVE_MODES, FAIL_ON } from '../../model/words.ts';
 import { STREAM_LOGS } from '../config/log.ts';
@@ -33,8 +33,6 @@ const RECORDED_FIELDS = {
   env: words,
 } as const;
 
-const SIGNAL = having('an AbortSignal', 'throwIfAborted');
-
 export const RUN_FIELDS = {
   ...RECORDED_FIELDS,
   agent: is.anyText,
@@ -59,7 +57,7 @@ export const RUN_FIELDS = {
   loopGuard: limit(2),
   bestEffortLimits: is.flag,
   failOn: is.listOf(is.oneOf(FAIL_ON)),
-  signal: SIGNAL,
+  signal: aSignal,
   onNotice: aFunction,
 } as const satisfies Table<RunOptions>;
 
@@ -68,7 +66,7 @@ export const RECORD_FIELDS = {
   agent: is.required(is.anyText),
   prompt: is.anyText,
   messages: is.required(having('an iterable of messages', Symbol.asyncIterator, Symbol.iterator)),
-  signal: SIGNAL,
+  signal: aSignal,
 } as const satisfies Table<RecordOptions>;
 
 const isText = (value: unknown) => typeof value === 'string';

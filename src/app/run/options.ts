@@ -5,6 +5,7 @@ import type { ApproveMode, FailOn, OutputMode } from '../../model/words.ts';
 import type { StreamLog } from '../config/log.ts';
 import type { LiveRunOptions } from '../live/destination.ts';
 
+/** Options of `run`. */
 export interface RunOptions extends LimitOptions {
   /** Id of the agent, as `tacho agents` lists them. Default: the agent of the target. */
   agent?: string | undefined;

@@ -11,6 +11,7 @@ import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { APP_LIMITS } from '../limits.ts';
 
+/** Whether the agent takes an input. */
 export type InputAnswer =
   | { taken: true }
   /** `allowed`: the states in which it would be accepted. Empty if never in this run. */

@@ -5,21 +5,33 @@ import { findProgram } from '../../capture/source/find-program.ts';
 import type { Colours } from '../../lib/colours.ts';
 import { tableLines } from '../../lib/terminal-text.ts';
 import type { Agent, Capabilities } from '../../model/agent.ts';
+import type { ApproveMode } from '../../model/words.ts';
 import { agentOf } from '../config/agent-of.ts';
 
+/** A supported agent on this machine. */
 export interface AgentReport {
+  /** Id of the agent, for the option `agent`. */
   id: string;
+  /** Name of the product. */
   title: string;
+  /** Whether its program was found on the PATH, or is part of tacho. */
   installed: boolean;
+  /** Whether it is part of tacho. */
   built_in: boolean;
+  /** Path of its program; null if it is built in or not installed. */
   path: string | null;
+  /** The version that its program reports; null if unknown. */
   version: string | null;
   /** Whether the adapter was checked against the installed version. Null if unknown. */
   version_checked: boolean | null;
+  /** The versions that the adapter was checked against. */
   checked_versions: readonly string[];
+  /** How to install it. */
   install: string;
+  /** When the record has each kind of fact: live, at the end of the run, from the session file after it, or never. */
   capabilities: Capabilities;
-  approval: Agent['approval'];
+  /** The effect of each value of `approve` on this agent. */
+  approval: Readonly<Record<ApproveMode, string>>;
 }
 
 /** A program with a slow runtime answers in a second or two. */

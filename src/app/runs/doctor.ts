@@ -31,10 +31,13 @@ import { foreignState, NOT_RECOVERED } from '../config/own-state.ts';
 import { livePaths } from '../live/paths.ts';
 import { agentReports } from './agents.ts';
 
+/** The result of one check. */
 export interface Finding {
+  /** Subject of the check: `node`, `state folder`, `disk`, `git`, `agent ID` and others. */
   name: string;
   /** False: runs cannot be recorded. Null: they can, but something is missing. */
   ok: boolean | null;
+  /** The fact that was found, and what to do about a problem. */
   detail: string;
 }
 

@@ -9,11 +9,18 @@ import type { RunRow } from '../../store/index/runs-table.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Imported } from '../sessions/import.ts';
 import type { ImportOptions } from '../sessions/import-for-program.ts';
+import type { Collected, GcOptions } from './gc.ts';
+import type { Recovered } from './maintain.ts';
 import type { ListOptions } from './query.ts';
+import type { Reindexed } from './reindex.ts';
 import type { Removed } from './remove.ts';
+import type { Restored } from './restore.ts';
+import type { Stats } from './retention.ts';
+import type { LockOptions, RecoverOptions, RestoreOptions, StatsOptions } from './store-options.ts';
 import type { StoredRuns } from './stored-runs.ts';
 import type { Verified } from './verify.ts';
 
+/** Options of `openStore`. */
 export interface StoreOptions {
   /** State folder. Default: `$TACHO_HOME`, else `.tacho` here or above, else the user's store. */
   stateDir?: string | undefined;
@@ -47,15 +54,25 @@ export interface Store {
   verify(run: string): Promise<Verified>;
   /** Imports session files of agents, one after the other. Nothing is imported before it is iterated. */
   import(options: ImportOptions): AsyncIterable<Imported>;
-  /** Deletes runs, journal included. */
-  remove(runs: readonly string[]): Promise<Removed>;
+  /** Sums up runs: number, success, calls, tokens, cost and size, by agent and local day. */
+  stats(options?: StatsOptions): Promise<Stats>;
+  /** Deletes runs for good: their rows, files and bytes in the journal. Archives keep theirs. */
+  remove(runs: readonly string[], options?: LockOptions): Promise<Removed>;
+  /** Removes old runs by the given limits, or by the policies of tacho.yaml, and archives them first. */
+  gc(options?: GcOptions): Promise<Collected>;
+  /** Restores runs from an archive that `gc` made. `archive` is its path, or its name in the archive folder. */
+  restore(archive: string, options?: RestoreOptions): Promise<Restored>;
+  /** Finishes the records of runs after tacho was killed, one after the other, as it is iterated. */
+  recover(options?: RecoverOptions): AsyncIterable<Recovered>;
+  /** Rebuilds the index from the journal. */
+  reindex(options?: LockOptions): Promise<Reindexed>;
   /** Refuses later calls. */
   close(): void;
   /** The same, for `using`. */
   [Symbol.dispose](): void;
 }
 
-/** Opens the store. Nothing is created before an import. If there is no store, the list is empty. */
+/** Opens the store. Reading creates nothing. If there is no store, the list is empty. */
 export function openStore(options: StoreOptions = {}): Store {
   checkOptions('openStore', options, STORE_FIELDS);
   const { onNotice: say = () => {} } = options;
@@ -80,11 +97,18 @@ export function openStore(options: StoreOptions = {}): Store {
     import: async function* (asked) {
       yield* (await runs()).import(asked);
     },
+    recover: async function* (asked) {
+      yield* (await runs()).recover(asked);
+    },
     get: async (run) => (await runs()).get(run),
     outcome: async (run) => (await runs()).outcome(run),
     transcript: async (run) => (await runs()).transcript(run),
     verify: async (run) => (await runs()).verify(run),
-    remove: async (names) => (await runs()).remove(names),
+    stats: async (asked) => (await runs()).stats(asked),
+    remove: async (names, asked) => (await runs()).remove(names, asked),
+    gc: async (asked) => (await runs()).gc(asked),
+    restore: async (archive, asked) => (await runs()).restore(archive, asked),
+    reindex: async (asked) => (await runs()).reindex(asked),
     close,
     [Symbol.dispose]: close,
   };

@@ -11,9 +11,8 @@ import type { RunQuery } from '../../store/index/runs-table.ts';
 /** A time: a Date, milliseconds since 1970, or a text such as `2026-11-01`, `2026-11-01T12:00`, `12h`, `2d` or `yesterday`. */
 export type TimeOption = Date | number | string;
 
-export interface ListOptions {
-  /** At most this many, the newest. Default: all. */
-  limit?: number | undefined;
+/** Chooses runs. A run must meet every condition. Default: all runs. */
+export interface RunFilter {
   /** Id of the agent. */
   agent?: string | undefined;
   /** `ok`, `failed`, or an exit reason. */
@@ -30,11 +29,16 @@ export interface ListOptions {
   model?: string | undefined;
 }
 
+/** Options of `list`. */
+export interface ListOptions extends RunFilter {
+  /** At most this many runs, the newest. Default: all. */
+  limit?: number | undefined;
+}
+
 const isDate = (value: unknown) => value instanceof Date || typeof value === 'number';
 export const aTime = is.when(isDate, is.anything, is.text);
 
-const LIST_FIELDS = {
-  limit: is.whole(0),
+export const FILTER_FIELDS = {
   agent: is.text,
   status: is.text,
   since: aTime,
@@ -42,6 +46,11 @@ const LIST_FIELDS = {
   project: is.text,
   labels: is.named(is.orNull(is.anyText)),
   model: is.text,
+} as const satisfies Readonly<Record<keyof RunFilter, is.Fields[string]>>;
+
+const LIST_FIELDS = {
+  ...FILTER_FIELDS,
+  limit: is.whole(0),
 } as const satisfies Readonly<Record<keyof ListOptions, is.Fields[string]>>;
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
@@ -49,14 +58,19 @@ const usage = (text: string) => new TachoError('usage', text, { stage: 'request'
 /** Throws for an unknown agent or status or an invalid time, whatever the store contains. */
 export function queryOf(options: ListOptions): RunQuery {
   checkOptions('list', options, LIST_FIELDS);
-  const { limit, agent, status, since, until, project, labels, model } = options;
+  const { limit, ...filter } = options;
+  return { ...filterOf('list', filter), ...(limit !== undefined && { limit }) };
+}
+
+/** `name`: the name of the method, for messages. The fields are checked already. */
+export function filterOf(name: string, filter: RunFilter): RunQuery {
+  const { agent, status, since, until, project, labels, model } = filter;
   checkNames({ agent, status });
   return {
-    ...(limit !== undefined && { limit }),
     ...(agent !== undefined && { agent }),
     ...(status !== undefined && { status }),
-    ...(since !== undefined && { since_ms: timeOf('list: since', since).from_ms }),
-    ...(until !== undefined && { until_ms: timeOf('list: until', until).to_ms }),
+    ...(since !== undefined && { since_ms: timeOf(`${name}: since`, since).from_ms }),
+    ...(until !== undefined && { until_ms: timeOf(`${name}: until`, until).to_ms }),
     ...(project !== undefined && { project: projectOf(project).path }),
     ...(model !== undefined && { model }),
     ...(labels && { labels: Object.entries(labels).map(([name, value]) => ({ name, value })) }),

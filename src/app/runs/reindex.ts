@@ -13,11 +13,29 @@ import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts'
 import { SCRATCH, sweepScratch } from '../../store/sweep.ts';
 import { settle } from './settle.ts';
 
-export function reindex(state: StateDir, options: StoreLockOptions = {}) {
+/** The result of a rebuilt index. */
+export interface Reindexed {
+  /** Runs in the new index. */
+  runs: number;
+  /** Runs without an end: their recorder is working, or was killed. */
+  unfinished: number;
+  /** Deleted runs that the journal may still contain. */
+  deleted: number;
+  /** Runs with entries that are not events; `verify` reports them. */
+  foreign: number;
+  /** Unreadable lines of the journal. */
+  damaged: number;
+  /** Lines of the journal that were cut off while they were written. */
+  torn: number;
+  /** Unreadable segments of the journal. The index keeps the rows of runs in them. */
+  unreadable: string[];
+}
+
+export function reindex(state: StateDir, options: StoreLockOptions = {}): Promise<Reindexed> {
   return withStoreLock(state, options, () => rebuild(state));
 }
 
-async function rebuild(state: StateDir) {
+async function rebuild(state: StateDir): Promise<Reindexed> {
   sweepScratch(state);
   const path = `${state.db}${SCRATCH}${randomBytes(6).toString('hex')}`;
   const index = openIndex(state);
@@ -44,10 +62,8 @@ async function rebuild(state: StateDir) {
       unfinished,
       deleted: deleted.size,
       foreign,
-      /** Unreadable lines of the journal. */
       damaged: report.corrupt,
       torn: report.torn,
-      /** Unreadable segments: rows of runs in them are kept. */
       unreadable: [...unread],
     };
   } finally {

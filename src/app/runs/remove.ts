@@ -17,8 +17,11 @@ import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts'
 import { sweepLeftovers } from '../../store/sweep.ts';
 import { livePaths } from '../live/paths.ts';
 
+/** The result of a removal, as ids of runs. */
 export interface Removed {
+  /** Runs that are deleted. */
   deleted: string[];
+  /** Runs that do not exist. */
   missing: string[];
   /** Runs that a running tacho is recording. */
   running: string[];

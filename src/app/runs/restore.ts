@@ -31,14 +31,16 @@ import { Rebuilt } from './rebuilt.ts';
 import { RestoreBatch } from './restore-batch.ts';
 import { WholeRun } from './whole-run.ts';
 
-export interface RestoreOptions extends StoreLockOptions {
+export interface RestoreRequest extends StoreLockOptions {
   /** Only these runs, by id or its beginning. Empty: the whole archive. */
   runs: readonly string[];
   /** Disables the limit on the unpacked size of an archive. */
   any_size?: boolean | undefined;
 }
 
+/** The result of a restore, as ids of runs. */
 export interface Restored {
+  /** Runs that are in the store again. */
   restored: string[];
   /** Runs that are already in the store. */
   known: string[];
@@ -54,7 +56,7 @@ export interface Restored {
 export function restore(
   state: StateDir,
   given: string,
-  options: RestoreOptions,
+  options: RestoreRequest,
 ): Promise<Restored> {
   const path = existsSync(given) ? given : join(state.archive, basename(given));
   if (!existsSync(path)) {
@@ -67,7 +69,7 @@ export function restore(
 async function restoreLocked(
   state: StateDir,
   path: string,
-  { runs, any_size = false }: RestoreOptions,
+  { runs, any_size = false }: RestoreRequest,
 ): Promise<Restored> {
   using index = openIndex(state);
   const wanted = (run_id: string) =>

@@ -44,29 +44,45 @@ async function collectLocked(
   return { leaving: leaving.filter(({ run }) => !kept.has(run.run_id)), done };
 }
 
+/** The sums of a group of runs. */
 export interface StatsRow {
+  /** The agent, model, project or local day; `all` for the total. */
   name: string;
+  /** Number of runs. */
   runs: number;
+  /** Number of runs that succeeded. */
   ok: number;
-  /** Of the runs with a known cost. Null if none has one. */
+  /** US dollars, summed over the runs with a known cost. Null if none has one. */
   cost: number | null;
+  /** Number of runs with a known cost. */
   cost_known_runs: number;
+  /** Summed over the runs with known tokens. Null if none has them. */
   tokens: number | null;
+  /** Number of runs with known tokens. */
   tokens_known_runs: number;
+  /** Number of tool calls. */
   tool_calls: number;
+  /** Bytes in the store. */
   bytes: number;
 }
 
+/** Sums over runs. Groups with the most runs come first. */
 export interface Stats {
+  /** All runs that match. */
   total: StatsRow;
+  /** A row per agent. */
   by_agent: StatsRow[];
+  /** A row per model, if requested. */
   by_model?: StatsRow[];
+  /** A row per project, if requested. */
   by_project?: StatsRow[];
   /** Local days, newest first. */
   by_day: StatsRow[];
 }
 
-interface StatsOptions {
+export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
+
+interface StatsRequest {
   /** The number of days listed individually. */
   days: number;
   /** Also compute the sums of each model or project. */
@@ -75,15 +91,13 @@ interface StatsOptions {
   query?: RunQuery;
 }
 
-export const NO_STATS: Stats = { total: newRow('all'), by_agent: [], by_day: [] };
-
 /**
  * Sums over all runs, or those that match a query. `bytes`: a run's share of its journal segments, by its entries,
  * and its transcript and log at the time when it got its row.
  */
 export async function statsOf(
   state: StateDir,
-  { days, by = [], query = {} }: StatsOptions,
+  { days, by = [], query = {} }: StatsRequest,
 ): Promise<Stats> {
   using index = openIndex(state);
   const weights = await weigh(state, index);

@@ -1,20 +1,38 @@
 /** Store requests from programs, each with an index that has every finished run of the journal. */
-import { existsSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
+import { checkOptions } from '../../lib/schema/options.ts';
+import * as is from '../../lib/schema/read.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import type { RunRow } from '../../store/index/runs-table.ts';
-import { openStateDir, type StateDir } from '../../store/state-dir.ts';
+import { hasState, openStateDir, type StateDir } from '../../store/state-dir.ts';
 import type { Imported } from '../sessions/import.ts';
 import { type ImportOptions, importForProgram } from '../sessions/import-for-program.ts';
 import { catchUpState } from './catch-up.ts';
+import type { Collected, GcOptions } from './gc.ts';
+import { gcForProgram, type Recovered, recoverForProgram, statsForProgram } from './maintain.ts';
 import { type ListOptions, queryOf } from './query.ts';
+import type { Reindexed } from './reindex.ts';
 import { type Removed, removeRuns } from './remove.ts';
 import { findRunId, findRunIds, journalledEvents } from './replay.ts';
+import type { Restored } from './restore.ts';
+import type { Stats } from './retention.ts';
 import { showRun, storedOutcome } from './show.ts';
+import {
+  type LockOptions,
+  METHOD_FIELDS,
+  type RecoverOptions,
+  type RestoreOptions,
+  type StatsOptions,
+} from './store-options.ts';
 import { type Verified, verifyRun } from './verify.ts';
+
+const NOTHING_REINDEXED: Reindexed = {
+  ...{ runs: 0, unfinished: 0, deleted: 0, foreign: 0, damaged: 0, torn: 0 },
+  unreadable: [],
+};
 
 export class StoredRuns {
   readonly #path: string;
@@ -69,24 +87,60 @@ export class StoredRuns {
     return importForProgram(this.#path, options, this.#say);
   }
 
-  async remove(runs: readonly string[]): Promise<Removed> {
+  async remove(runs: readonly string[], options: LockOptions = {}): Promise<Removed> {
+    checkOptions('remove', { runs }, { runs: is.required(is.texts) });
+    checkOptions('remove', options, METHOD_FIELDS.remove);
     const state = await this.#state();
     if (state === null) throw this.#missing(runs[0] ?? '');
-    return removeRuns(state, findRunIds(state, runs), { say: this.#say });
+    return removeRuns(state, findRunIds(state, runs), { ...options, say: this.#say });
+  }
+
+  async gc(options: GcOptions = {}): Promise<Collected> {
+    checkOptions('gc', options, METHOD_FIELDS.gc);
+    return gcForProgram(openStateDir(this.#path), options, this.#say);
+  }
+
+  async restore(archive: string, options: RestoreOptions = {}): Promise<Restored> {
+    checkOptions('restore', { archive }, { archive: is.required(is.text) });
+    checkOptions('restore', options, METHOD_FIELDS.restore);
+    const { runs = [], anySize: any_size, force } = options;
+    const { restore } = await import('./restore.ts');
+    const state = openStateDir(this.#path);
+    await catchUpState(state, this.#say);
+    return restore(state, archive, { runs, any_size, force, say: this.#say });
+  }
+
+  async *recover(options: RecoverOptions = {}): AsyncGenerator<Recovered> {
+    checkOptions('recover', options, METHOD_FIELDS.recover);
+    if (hasState(this.#path))
+      yield* recoverForProgram(openStateDir(this.#path), options, this.#say);
+  }
+
+  async reindex(options: LockOptions = {}): Promise<Reindexed> {
+    checkOptions('reindex', options, METHOD_FIELDS.reindex);
+    if (!hasState(this.#path)) return NOTHING_REINDEXED;
+    const { reindex } = await import('./reindex.ts');
+    return reindex(openStateDir(this.#path), { ...options, say: this.#say });
+  }
+
+  async stats(options: StatsOptions = {}): Promise<Stats> {
+    checkOptions('stats', options, METHOD_FIELDS.stats);
+    return statsForProgram(await this.#state(), options);
   }
 
   /** Null if there is no store. */
   async #state(): Promise<StateDir | null> {
-    if (!existsSync(this.#path)) return null;
+    if (!hasState(this.#path)) return null;
     const state = openStateDir(this.#path);
     await catchUpState(state, this.#say);
     return state;
   }
 
   async #find(run: string): Promise<{ state: StateDir; run_id: string }> {
+    checkOptions('store', { run }, { run: is.required(is.text) });
     const state = await this.#state();
     if (state === null) throw this.#missing(run);
-    return { state, run_id: await findRunId(state, String(run)) };
+    return { state, run_id: await findRunId(state, run) };
   }
 
   #missing(run: string): TachoError {

@@ -16,10 +16,13 @@ import { TranscriptWriter } from './transcript-writer.ts';
 
 const FAULTS_MAX = 50;
 
+/** The result of checking a run's record. */
 export interface Verified {
+  /** Id of the run. */
   run_id: string;
   /** Whether the record is complete and unchanged. */
   ok: boolean;
+  /** Number of events in the record. */
   events: number;
   /** Mistakes in the record, as text. */
   faults: string[];

@@ -31,10 +31,13 @@ const PROBLEMS: Partial<Record<EventOf<'problem'>['data']['code'], Finding['code
   salvaged_line: 'bad_line',
 };
 
+/** A difference between a recording and what the adapter knows. */
 export interface Finding {
+  /** The kind of the difference. */
   code: (typeof DRIFT_CODES)[number];
   /** The type of the record, the missing part, or the field: `assistant: message.content<text>.text`. */
   what: string;
+  /** How often it occurs. */
   count: number;
   /** First occurrence: line 3 is the third line of the file. */
   line: number | null;
@@ -42,7 +45,9 @@ export interface Finding {
   file: string | null;
 }
 
+/** The differences between a recording and what the adapter knows. */
 export interface Drift {
+  /** Differences, by kind. Empty: the adapter knows everything in the recording. */
   findings: Finding[];
   /** Kinds of findings beyond the limit. */
   left_out: number;

@@ -8,6 +8,7 @@ import { aTime, type TimeOption, timeOf } from '../runs/query.ts';
 import { type Imported, importSessions } from './import.ts';
 import { findTargets, type Selection } from './import-targets.ts';
 
+/** Options of `import`. */
 export interface ImportOptions {
   /** Id of the agent. Default: all agents that keep session files; needed for `files`. */
   agent?: string | undefined;

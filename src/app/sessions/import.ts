@@ -34,7 +34,9 @@ export interface ImportTarget {
   by_name: boolean;
 }
 
+/** The result for a session file. */
 export interface Imported {
+  /** `failed` has the reason in `why`; `deleted`: the user deleted its run; `empty`: it has no conversation. */
   state:
     | 'imported'
     /** The same content is already stored. */
@@ -48,13 +50,17 @@ export interface Imported {
     | 'deleted'
     | 'empty'
     | 'failed';
+  /** Id of the agent. */
   agent: string;
+  /** Path of the session file. */
   path: string;
+  /** Id of the session; null if unknown. */
   session_id: string | null;
   /** The run that contains the session now. */
   run_id: string | null;
-  /** When it began, and its first prompt, for a session that was imported now. Null if unknown. */
+  /** When the session began, in milliseconds since 1970, if it was imported now. Null if unknown. */
   started_ms: number | null;
+  /** First prompt of the session, if it was imported now. Null if unknown. */
   prompt: string | null;
   /** The path of its project, likewise. */
   project: string | null;

@@ -10,6 +10,7 @@ import { openRedactor, passingHash } from '../config/redaction.ts';
 import { CONVERT_FIELDS } from '../run/option-fields.ts';
 import { eventsOf } from './convert.ts';
 
+/** Options of `convert`. */
 export interface ConvertOptions {
   /** Id of the agent that wrote the recording. */
   agent: string;
@@ -21,6 +22,7 @@ export interface ConvertOptions {
   redact?: readonly string[] | undefined;
 }
 
+/** A recording: events to iterate, and an outcome. */
 export interface Converted extends AsyncIterable<Event> {
   /** Reads the input to its end. Together with an iteration, the input is read once. */
   readonly outcome: Promise<RunOutcome>;

@@ -2,7 +2,8 @@
 import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor } from '../../app/config/redaction.ts';
 import type { ConvertFrom } from '../../app/sessions/convert.ts';
-import { type Drift, driftIn, type Finding, lastSession } from '../../app/sessions/drift.ts';
+import { type Finding, lastSession } from '../../app/sessions/drift.ts';
+import { type DriftReport, driftReport } from '../../app/sessions/drift-report.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
@@ -29,15 +30,9 @@ export async function driftCommand(
   const from = flags.from ?? (flags.last ? 'session' : 'stdout');
   const paths = flags.last ? [await lastSession(agent, io.env)] : files;
   const redactor = await passingRedactor(io.env, { agents: [agent] });
-  const { checked_versions } = agent;
   const { results, unread } = await eachFile(
     paths,
-    async (path) => {
-      const found = await driftIn({ agent, from, input: inputOf(path), redactor });
-      const findings = found.findings.map((each) => ({ ...each, what: redactor.text(each.what) }));
-      const shown = redactor.text(path);
-      return { agent: agent.id, checked_versions, from, path: shown, ...found, findings };
-    },
+    (path) => driftReport({ agent, from, path, input: inputOf(path), redactor }),
     io,
   );
   const reports = results.map(({ found }) => found);
@@ -58,9 +53,7 @@ const WORDS: Record<Finding['code'], string> = {
   bad_line: 'bad',
 };
 
-type Report = Drift & { path: string };
-
-function textOf(reports: readonly Report[], files: number): string {
+function textOf(reports: readonly DriftReport[], files: number): string {
   if (files === 1) return reports.map((report) => `${linesOf(report).join('\n')}\n`).join('');
   const parts = reports.map((report) => {
     const lines = linesOf(report);
@@ -71,7 +64,7 @@ function textOf(reports: readonly Report[], files: number): string {
   return `${parts.join('')}${plural(files, 'file')}: ${drifted} with something to report\n`;
 }
 
-function linesOf({ findings, left_out, path }: Report): string[] {
+function linesOf({ findings, left_out, path }: DriftReport): string[] {
   if (findings.length === 0) return [`${forTerminal(path)}: nothing unknown, nothing missing`];
   const width = Math.max(...findings.map(({ count }) => String(count).length));
   const lines = findings.map(({ code, what, count, line, file }) => {

@@ -1,38 +1,36 @@
 /** The action of `tacho eval`: reads the files, grades, prints, and turns the result into an exit code. */
-import { existsSync } from 'node:fs';
-import { type Asking, needConsent } from '../../app/config/consent.ts';
-import { passingRedactor } from '../../app/config/redaction.ts';
-import { type EvalResult, runEval } from '../../app/evals/eval.ts';
-import { checkInput, type LoadedEval, loadEvalFile } from '../../app/evals/files.ts';
+import type { EvalResult } from '../../app/evals/eval.ts';
+import {
+  checkRuns,
+  evaluate,
+  loadEvals,
+  optionsOfTest,
+  SHARED_FOLDER,
+} from '../../app/evals/evaluate.ts';
+import { checkInput } from '../../app/evals/files.ts';
 import type { Graded } from '../../app/evals/jobs.ts';
-import { redactedRow, redactedSubjects, redactedTools } from '../../app/evals/redaction.ts';
-import { openResults, type ResultsFile, readResults } from '../../app/evals/results.ts';
+import { type OnlyTests, onlyTests, selectedOf } from '../../app/evals/only-tests.ts';
+import { startResults } from '../../app/evals/results.ts';
 import {
   type OnProblem,
   type Subject,
   transcriptsIn,
   transcriptsOfRuns,
 } from '../../app/evals/subjects.ts';
-import { openTools } from '../../app/evals/tools.ts';
 import { sendingTo } from '../../app/live/destination.ts';
 import { type FinishLeft, startLeft } from '../../app/run/sweep.ts';
-import { withTarget } from '../../app/run/with-target.ts';
-import type { EvalRow } from '../../evals/results.ts';
-import type { EvalFile, EvalTest } from '../../evals/types.ts';
+import type { EvalFile } from '../../evals/types.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
-import { EVAL_TEST_LABEL } from '../../model/words.ts';
-import type { Redactor } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
 import { type AgentRunFlags, agentRunOptions, sayOfLive } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
 import { runsOf } from '../state.ts';
-import { checkRuns } from './before-runs.ts';
 import { type OutputFlags, writeResult } from './output.ts';
 import { createProgress } from './progress.ts';
-import { listTests, type OnlyTests, onlyTests } from './select.ts';
+import { listTests } from './select.ts';
 import { createRowText } from './text.ts';
 
 export interface EvalFlags extends AgentRunFlags, OutputFlags {
@@ -74,17 +72,17 @@ function checkFlags({ files, flags }: EvalInput): void {
   const of_runs = Object.values(agentRunOptions(flags)).some((value) => value !== undefined);
   if (of_runs && (flags.transcript ?? flags.run) !== undefined)
     throw usage('--transcript and --run grade what is recorded: leave out the flags for new runs');
-  if (flags.results !== undefined && flags.resume !== undefined && flags.results !== flags.resume)
-    throw usage('--resume adds to its own file: leave out --results');
   for (const path of flags.transcript ?? []) checkInput(path);
 }
 
-function gradedOf(input: EvalInput, redactor: Redactor): Graded {
-  const { transcript, run, each = false } = input.flags;
-  if (transcript === undefined && run === undefined)
-    return { kind: 'runs', options: (test) => optionsOf(input, test) };
-  const subjects = (problem: OnProblem) => redactedSubjects(subjectsOf(input, problem), redactor);
-  return { kind: 'transcripts', each, subjects };
+function gradedOf(input: EvalInput): Graded {
+  const { flags, io } = input;
+  const { transcript, run, agent, target, each = false } = flags;
+  if (transcript !== undefined || run !== undefined)
+    return { kind: 'transcripts', each, subjects: (problem) => subjectsOf(input, problem) };
+  const asked = { ...agentRunOptions(flags), agent, target, stateDir: io.state_flag };
+  const acting = actingOf(flags.trust, io);
+  return { kind: 'runs', options: (test) => optionsOfTest(test, asked, acting) };
 }
 
 async function* subjectsOf({ flags, io }: EvalInput, problem: OnProblem): AsyncGenerator<Subject> {
@@ -94,66 +92,26 @@ async function* subjectsOf({ flags, io }: EvalInput, problem: OnProblem): AsyncG
   yield* transcriptsOfRuns(state, flags.run, problem);
 }
 
-/** The same options as for `tacho run --target`. */
-async function optionsOf({ flags, io }: EvalInput, test: EvalTest) {
-  const prompt = test.input.map(({ content }) => content).join('\n\n');
-  const { agent } = flags;
-  const asked = {
-    ...agentRunOptions(flags),
-    agent,
-    target: agent === undefined ? (flags.target ?? test.target ?? undefined) : undefined,
-    prompt,
-    timeoutMs: test.timeout_ms ?? undefined,
-    labels: { [EVAL_TEST_LABEL]: test.id },
-    stateDir: io.state_flag,
-    outputMode: 'json' as const,
-  };
-  return withTarget(asked, actingOf(flags.trust, io));
-}
-
-async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
-  const consenting = actingOf(flags.trust, io);
-  const agree = (asking: Asking) => needConsent(asking, consenting);
-  const loaded: LoadedEval[] = [];
-  const mistakes: string[] = [];
-  for (const path of files) {
-    try {
-      loaded.push(await loadEvalFile(path, io.env, agree));
-    } catch (error) {
-      if (!(error instanceof TachoError)) throw error;
-      mistakes.push(error.message);
-    }
-  }
-  if (mistakes.length > 0)
-    throw new TachoError('config_invalid', mistakes.join('\n'), { stage: 'eval' });
-  if (!flags.list) for (const { asking } of loaded) agree(asking);
-  for (const { file } of loaded)
-    for (const note of file.notes) await io.err.write(`note: ${note}\n`);
-  return loaded.map(({ file }) => file);
-}
-
 export async function evalCommand(input: EvalInput): Promise<number> {
-  const { flags } = input;
+  const { flags, io } = input;
   checkFlags(input);
-  const files = await loadAll(input);
+  const sources = input.files.map((path) => ({ path }));
+  const acting = actingOf(flags.trust, io);
+  const files = await loadEvals(sources, io.env, acting, { only_read: flags.list });
   const only = onlyTests(files, flags.test);
   if (flags.list) return listTests(files, only, input);
-  const path = flags.resume ?? flags.results;
-  const again = flags.resume !== undefined && existsSync(flags.resume);
-  const before = again ? readResults(flags.resume as string) : [];
-  const results = path === undefined ? null : openResults(path, again);
+  using results = startResults(flags);
   // A signal ends the eval cleanly: running agents are ended, and finished gradings are kept.
   const stop = new AbortController();
   const release = catchSignals(() => stop.abort());
   const started = performance.now();
   try {
-    const result = await evaluate(input, results, { files, only, before, signal: stop.signal });
+    const result = await graded(input, results, { files, only, signal: stop.signal });
     const took_ms = performance.now() - started;
-    await writeResult(result, { files, took_ms }, flags, input.io);
+    await writeResult(result, { files, took_ms }, flags, io);
     return stop.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
   } finally {
     release();
-    results?.close();
   }
 }
 
@@ -169,21 +127,19 @@ async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
   return startLeft(state_dir, { ...actingOf(flags.trust, io), target });
 }
 
-async function evaluate(
+async function graded(
   input: EvalInput,
-  results: ResultsFile | null,
-  work: { files: EvalFile[]; only: OnlyTests; before: EvalRow[]; signal: AbortSignal },
+  results: ReturnType<typeof startResults>,
+  work: { files: EvalFile[]; only: OnlyTests; signal: AbortSignal },
 ): Promise<EvalResult> {
   const { flags, io } = input;
-  const redactor = await passingRedactor(io.env, { state_dir: io.state_flag });
-  const graded = gradedOf(input, redactor);
+  const selected = selectedOf(work.files, work.only);
+  const graded = gradedOf(input);
   const runs_agents = graded.kind === 'runs';
-  const { files, only } = work;
-  const selected = files.map((file) => ({
-    ...file,
-    tests: file.tests.filter(({ id }) => only(id)),
-  }));
-  if (runs_agents) checkRuns(selected, input);
+  const human = flags.output === 'human';
+  const { workers } = flags;
+  if (runs_agents && checkRuns(selected, { workers, env: io.env }) && human)
+    void io.err.write(`${SHARED_FOLDER}\n`);
   const finishLeft = runs_agents ? await startAgentRuns(input) : null;
   const runs = selected.flatMap(({ tests }) =>
     tests.map(({ repeat }) => flags.repeat ?? repeat.count),
@@ -194,30 +150,28 @@ async function evaluate(
     verbose: flags.verbose ?? false,
     repeat: flags.repeat ?? null,
   });
-  const human = flags.output === 'human';
-  const tools = redactedTools(openTools(io.env), redactor);
   try {
-    return await runEval({
+    return await evaluate({
       ...work,
       graded,
-      tools,
+      env: io.env,
+      state_dir: io.state_flag,
+      before: results.before,
       threshold: flags.threshold ?? null,
       repeat: flags.repeat ?? null,
       workers: flags.workers ?? (runs_agents ? 1 : GRADINGS_AT_ONCE),
       fail_fast: flags.failFast ?? false,
-      redacted: (row) => redactedRow(row, redactor),
       onStart: (name) => progress.start(name),
       onRow(row, name) {
-        results?.add(row);
+        results.add(row);
         progress.end(name);
         if (human) progress.print(rowText(row, name));
       },
-      onProblem: (say) => void io.err.write(`error: ${forTerminal(redactor.text(say))}\n`),
+      onProblem: (say) => void io.err.write(`error: ${forTerminal(say)}\n`),
       onLive: sayOfLive(io),
     });
   } finally {
     progress.close();
     await finishLeft?.((text) => io.err.write(text));
-    await tools.close();
   }
 }

@@ -1,28 +1,10 @@
-/** `--test` and `--list`: which tests of the eval files. */
-import { globPattern } from '../../evals/graders/matchers.ts';
+/** `--list`: the tests of the eval files. */
+import type { OnlyTests } from '../../app/evals/only-tests.ts';
 import type { EvalFile } from '../../evals/types.ts';
-import { TachoError } from '../../lib/errors.ts';
 import { plural } from '../../lib/figures.ts';
-import { unknownWord } from '../../lib/schema/read.ts';
 import { oneLine, tableLines } from '../../lib/terminal-text.ts';
 import type { OutputMode } from '../../model/words.ts';
 import type { Io } from '../command.ts';
-
-/** Whether a test was asked for, by its id. */
-export type OnlyTests = (id: string) => boolean;
-
-/** `patterns`: ids, with `*` for any text. Throws for one that names no test. */
-export function onlyTests(files: readonly EvalFile[], patterns?: readonly string[]): OnlyTests {
-  if (patterns === undefined) return () => true;
-  const ids = files.flatMap(({ tests }) => tests.map(({ id }) => id));
-  const all = patterns.map((text) => new RegExp(globPattern(text, '[\\s\\S]')));
-  const idle = all.findIndex((pattern) => !ids.some((id) => pattern.test(id)));
-  if (idle >= 0) {
-    const text = `--test: ${unknownWord('test', patterns[idle] as string, ids)}`;
-    throw new TachoError('usage', text, { stage: 'eval' });
-  }
-  return (id) => all.some((pattern) => pattern.test(id));
-}
 
 const INPUT_COLUMNS_MIN = 20;
 

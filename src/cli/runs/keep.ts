@@ -1,18 +1,14 @@
 /** The actions of `runs gc` and `runs restore`. */
-import { AGENT_IDS } from '../../agents/registry.ts';
-import { findConfig, loadConfig } from '../../app/config/config.ts';
-import { policyOf } from '../../app/config/retention.ts';
-import { collect } from '../../app/runs/retention.ts';
-import { TachoError } from '../../lib/errors.ts';
+import { collectByPolicy } from '../../app/runs/gc.ts';
 import { bytesText, plural } from '../../lib/figures.ts';
 import { isNamed } from '../../lib/ids.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { KeptRun } from '../../store/journal/gc.ts';
-import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts';
+import type { Leaving } from '../../store/journal/retention.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
-import { checkNames, filterText, projectPath, type RunFilterFlags } from '../run-filter.ts';
+import { projectPath, type RunFilterFlags } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
 import { writeGathered } from './gathered.ts';
 
@@ -33,11 +29,12 @@ export interface GcFlags
 }
 
 export async function gcRuns(state: StateDir, flags: GcFlags, io: Io): Promise<number> {
-  await checkNames(flags);
-  const policies = await policiesOf(state, flags, io);
-  const dry_run = flags.dryRun ?? false;
-  const options = { now_ms: Date.now(), dry_run, force: flags.force, say: sayTo(io) };
-  const { leaving, done } = await collect(state, policies, options);
+  const { maxAge: maxAgeMs, maxSize: maxSizeBytes, dryRun: dry_run = false } = flags;
+  const labels =
+    flags.label && Object.fromEntries(flags.label.map(({ name, value }) => [name, value]));
+  const project = (await projectPath(state, flags)) ?? undefined;
+  const options = { ...flags, maxAgeMs, maxSizeBytes, labels, project };
+  const { leaving, done } = await collectByPolicy(state, options, actingOf(flags.trust, io));
   const bytes = leaving.reduce((sum, item) => sum + item.bytes, 0);
   const kept = done?.kept ?? [];
   if (kept.length > 0) await io.err.write(keptText(kept));
@@ -87,40 +84,6 @@ function keptText(kept: readonly KeptRun[]): string {
 function leavingText({ run, bytes, why, archive }: Leaving): string {
   const end = archive ? ' (archived)' : '';
   return `${run.run_id}  ${run.agent.padEnd(8)} ${run.exit_reason.padEnd(17)} ${bytesText(bytes).padStart(9)}  ${forTerminal(why)}${end}\n`;
-}
-
-const LIMIT_FLAGS = '--max-age, --max-runs or --max-size';
-const usage = (text: string) => new TachoError('usage', text, { stage: 'gc' });
-
-/** Flags make their own policy, which takes precedence over those of tacho.yaml. */
-async function policiesOf(state: StateDir, flags: GcFlags, io: Io): Promise<RetentionPolicy[]> {
-  const fields = {
-    agent: flags.agent,
-    status: flags.status,
-    project: await projectPath(state, flags),
-    label: flags.label && Object.fromEntries(flags.label.map(({ name, value }) => [name, value])),
-    max_age: flags.maxAge,
-    max_runs: flags.maxRuns,
-    max_size: flags.maxSize,
-    keep_failed: flags.keepFailed,
-    keep_successful: flags.keepSuccessful,
-    archive: flags.archive,
-  };
-  const given = policyOf(fields, 'flags');
-  if (given !== null) return [given];
-  const alone = filterText(flags) || (flags.keepFailed ?? flags.keepSuccessful) || !flags.archive;
-  if (alone) throw usage(`without a limit nothing is removed: add ${LIMIT_FLAGS}`);
-  const consenting = actingOf(flags.trust, io);
-  const path = findConfig(process.cwd(), consenting.say);
-  const config = path === null ? null : await loadConfig(path, AGENT_IDS);
-  if (config !== null && config.retention.length > 0) {
-    const { configAsking, needConsent, retentionEffects } = await import(
-      '../../app/config/consent.ts'
-    );
-    needConsent(configAsking(config, retentionEffects(config)), consenting);
-    return config.retention;
-  }
-  throw usage(`no policy: give ${LIMIT_FLAGS}, or add retention: to tacho.yaml`);
 }
 
 export interface RestoreFlags {

@@ -28,4 +28,6 @@ export const aFunction: Read = (value, place) => {
   return value;
 };
 
+export const aSignal = having('an AbortSignal', 'throwIfAborted');
+
 export const aClock = having('a clock with now() and elapsed()', 'now');

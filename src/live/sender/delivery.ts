@@ -16,7 +16,9 @@ export interface MessageSource {
 
 /** The permanent failure of a session. */
 export interface Failure {
+  /** Code of the live protocol. */
   error_code: string;
+  /** The reason, for people. */
   message: string;
 }
 

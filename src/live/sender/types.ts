@@ -11,6 +11,7 @@ export type InputReply =
   | { taken: true }
   | { taken: false; why: string; state: string; allowed: readonly string[] };
 
+/** News about a connection: made, lost, a clock difference, or a refusal by the collector. */
 export type Notice =
   | { kind: 'connected' }
   | { kind: 'lost'; why: string; retry_ms: number }

@@ -21,27 +21,41 @@ export type { RunQuery } from './run-query.ts';
 
 /** A run as shown in lists. */
 export interface RunRow {
+  /** Id of the run. */
   run_id: string;
+  /** Id of the agent. */
   agent: string;
+  /** Id of the agent's session; null if unknown. */
   session_id: string | null;
+  /** Name of the model; null if unknown. */
   model: string | null;
+  /** Start, in milliseconds since 1970; null if unknown. */
   started_ms: number | null;
+  /** End, in milliseconds since 1970; null if unknown. */
   finished_ms: number | null;
+  /** Whether the run succeeded. */
   success: boolean;
+  /** Why the run ended. */
   exit_reason: ExitReason;
+  /** US dollars; null if unknown. */
   cost: number | null;
+  /** Tokens of all kinds; null if unknown. */
   tokens: number | null;
+  /** Number of steps. */
   steps: number;
+  /** Number of tool calls. */
   tool_calls: number;
-  /** Null if not every call is known. */
+  /** Number of failed calls; null if not every call is known. */
   failed_calls: number | null;
+  /** Number of denied calls; null if not every call is known. */
   denied_calls: number | null;
   /** Absolute path of the root of the git work tree, otherwise the working directory. */
   project: string | null;
   /** URL of the git remote, without credentials. */
   project_remote: string | null;
-  /** Only the beginning. */
+  /** Beginning of the prompt; null if unknown. */
   prompt: string | null;
+  /** Labels of the run. */
   labels: Record<string, string>;
 }
 

@@ -35,8 +35,11 @@ export interface GcOptions {
   newCheck: (run_id: string) => RunCheck;
 }
 
+/** A run that was not removed. */
 export interface KeptRun {
+  /** Id of the run. */
   run_id: string;
+  /** Why it was not removed. */
   why: string;
 }
 
