@@ -43,7 +43,7 @@ async function started(child: ChildProcess, socket: string): Promise<Peer> {
       text += data.toString();
       if (text.includes('\n')) resolve();
     });
-    child.on('exit', (code) => reject(new Error(`the collector ended with ${code}`)));
+    child.on('exit', (code) => reject(new Error(`the collector exited with ${code}`)));
   });
   child.removeAllListeners('exit');
   const ended = new Promise<void>((resolve) => child.on('exit', () => resolve()));

@@ -47,15 +47,20 @@ function writePage(text: string): void {
   writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'bench', text));
 }
 
+const names = Object.keys(QUESTIONS).join(', ');
 const words = process.argv.slice(2);
 const wanted = words.filter((word) => !word.startsWith('--'));
 if (words.some((word) => word === '--help' || word === '-h')) {
-  console.log(`npm run bench [-- NAME…] [--write]\nnames: ${Object.keys(QUESTIONS).join(', ')}`);
+  console.log(
+    `npm run bench -- [NAME…] [--write]\n\n  --write  update docs/reference/benchmarks.md\n\nnames: ${names}`,
+  );
   process.exit();
 }
 const unknown = wanted.find((word) => !Object.hasOwn(QUESTIONS, word));
-if (unknown !== undefined)
-  throw new Error(`unknown benchmark "${unknown}": known are ${Object.keys(QUESTIONS).join(', ')}`);
+if (unknown !== undefined) {
+  console.error(`bench: unknown name "${unknown}"; choose from ${names}`);
+  process.exit(2);
+}
 
 // The user's own store is not touched.
 const user_state = mkdtempSync(join(tmpdir(), 'tacho-bench-state-'));

@@ -101,7 +101,7 @@ async function reopen(path: string): Promise<number> {
   const [result] = await journal.append([{ session: 'new', source: 'run', seq: 1, body: '1' }]);
   const seconds = (performance.now() - start) / 1000;
   if (listed !== 50 || last !== EVENTS_A_RUN || result !== 'stored')
-    throw new Error('not as filled');
+    throw new Error('the state folder does not have the expected content');
   await journal.close();
   index.close();
   return seconds;

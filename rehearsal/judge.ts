@@ -49,8 +49,8 @@ function differs(what: string, found: unknown, wanted: unknown): string[] {
 
 function judgeProcess(expect: Expected, { report, stderr }: Observed): string[] {
   const bad: string[] = [];
-  if (report.over_limit) bad.push('tacho had to be ended');
-  if (report.acted === false) bad.push('the moment to interfere never came');
+  if (report.over_limit) bad.push('tacho ran over the time limit and was killed');
+  if (report.acted === false) bad.push('the run ended before the scenario could interfere');
   const exit = differs('exit code', report.exit_code, expect.exit);
   bad.push(...exit);
   if (exit.length > 0 && stderr.trim() !== '') bad.push(`stderr: ${stderr.trim().slice(-300)}`);
@@ -77,7 +77,7 @@ function judgeStreams(killed: boolean, { stdout, replay, report }: Observed): st
 
 function judgeEnd(expect: Expected, records: readonly Line[]): string[] {
   const end = records.findLast((record) => record.type === 'run_finished')?.data;
-  if (end === undefined) return ['there is no end record to look at'];
+  if (end === undefined) return ['there is no end record'];
   const bad = differs('exit_reason', end.exit_reason, expect.exit_reason);
   if (expect.final_text !== undefined) {
     bad.push(...differs('final_output', end.final_output, expect.final_text));

@@ -17,8 +17,18 @@ import { whyNoSandbox } from './sandbox.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 
 const PROJECT = dirname(import.meta.dirname);
+const HELP = `npm run rehearse -- [AGENT…] [options]
+
+  --scenario NAME  only this scenario; may be repeated
+  --keep           keep the files of each scenario
+  --json           print the results as JSON
+  --write-docs     update docs/reference/rehearsal.md
+
+agents:    ${REHEARSED.map(({ id }) => id).join(', ')}
+scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
+`;
 const DOCS = join(PROJECT, 'docs', 'reference', 'rehearsal.md');
-/** Each plays an agent, a model and tacho; more of them would only wait for each other on a small machine. */
+/** Each runs an agent, a model and tacho; more would only wait for each other on a small machine. */
 const PARALLEL = 2;
 
 interface Wanted {
@@ -45,7 +55,7 @@ class Stop extends Error {
 function chosen<T>(all: readonly T[], names: readonly string[], nameOf: (item: T) => string): T[] {
   const unknown = names.find((name) => all.every((item) => nameOf(item) !== name));
   if (unknown !== undefined) {
-    throw new Stop(2, `there is no ${unknown}; there are: ${all.map(nameOf).join(', ')}`);
+    throw new Stop(2, `"${unknown}" is unknown; choose from ${all.map(nameOf).join(', ')}`);
   }
   return all.filter((item) => names.length === 0 || names.includes(nameOf(item)));
 }
@@ -100,7 +110,9 @@ async function playAll(rehearsals: readonly Rehearsal[], say: Say): Promise<Resu
       const result = await playOne(rehearsal);
       if (rehearsal.stop.aborted) throw new Stop(130, 'interrupted');
       results[place] = result;
-      say(`${result.agent} ${result.scenario}: ${result.outcome.replace('_', ' ')}`);
+      const { outcome, reasons } = result;
+      const verdict = outcome === 'left_out' ? `skipped: ${reasons[0]}` : outcome;
+      say(`${result.agent} ${result.scenario}: ${verdict}`);
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, player));
@@ -129,7 +141,7 @@ async function rehearsalsFor(wanted: Wanted, stop: AbortSignal, say: Say): Promi
   for (const agent of wanted.agents) {
     const installed = await install(agent.id, agent.package, say).catch((cause: Error) => {
       if (wanted.by_name) throw new Stop(3, `skipped: ${cause.message}`);
-      say(`${agent.id}: left out: ${cause.message}`);
+      say(`${agent.id}: skipped: ${cause.message}`);
       return null;
     });
     if (installed === null) continue;
@@ -146,6 +158,10 @@ async function main(argv: string[]): Promise<number> {
   const say: Say = (line) => process.stderr.write(`${line}\n`);
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => interruption.abort());
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(HELP);
+    return 0;
+  }
   try {
     const wanted = wantedFrom(argv);
     await prepare(interruption.signal, say);

@@ -57,7 +57,7 @@ export async function rehearse(
       [`${INSIDE.bin}/node`, `${INSIDE.project}/rehearsal/inside.ts`],
     );
     if (left.code !== 0) {
-      const how = left.code === null ? 'was ended' : `ended with ${left.code}`;
+      const how = left.code === null ? 'was killed' : `exited with ${left.code}`;
       return { observed: `the sandbox ${how}: ${left.stderr}`, room };
     }
     return { observed: await collect(room, rehearsal.scenario), room };

@@ -1,5 +1,5 @@
 // Run by `npm start` after the set-up: a real run of the built-in demo agent, recorded by the real command line.
-// Arguments are passed on: `npm start -- --tui`.
+// Arguments are passed to `tacho run`: `npm start -- --tui`.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const say = (text = '') => process.stdout.write(`${text}\n`);
 const shown = (args: string[]) =>
   args.map((arg) => (/[^\w./=:-]/.test(arg) ? `"${arg}"` : arg)).join(' ');
 
-// Ctrl-C reaches the run too; it closes its record, and this process waits for that.
+// Ctrl-C also reaches the run, which closes its record; this process waits for it.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
 
 function run(args: string[]): Promise<number> {
@@ -37,24 +37,23 @@ function run(args: string[]): Promise<number> {
   });
 }
 
-say('tacho records what coding agents do. This is a real run of the agent that comes with it:');
-say('it needs no model and no network, and really works in a fresh folder.');
+say('tacho records what coding agents do. This is a real run of the built-in demo agent: it needs');
+say('no model and no network, and works on real files in a new folder.');
 say();
-const code = await run(['run', '--agent', 'demo', ...process.argv.slice(2), 'try it']);
+const code = await run(['run', '--agent', 'demo', 'try it', ...process.argv.slice(2)]);
 await run(['runs', 'list']);
 await run(['runs', 'verify', 'last']);
 
-say(`Files of the agent   ${work}`);
-say(`The record           ${state}`);
-say('Both are kept; remove them when you are done.');
+say(`The agent's files   ${work}`);
+say(`The record          ${state}`);
+say('Delete both folders when you are done.');
 say();
-say('To try next:');
 const prefix = `TACHO_HOME=${state} node ${tacho}`;
-say(`  ${prefix} replay last`);
-say(`  ${prefix} replay last --output json`);
-say(`  ${prefix} runs show last`);
-say('  npm start -- --tui                            the same in a full-screen view');
-say(
-  `  node ${tacho} run --agent claude --output json "…"   with Claude Code, in a folder of yours`,
-);
+for (const [about, command] of [
+  ['Read the run', `${prefix} show last`],
+  ['Print its events as JSON', `${prefix} replay last --output json`],
+  ['Run it again in the full-screen view', 'npm start -- --tui'],
+  ['Record Claude Code in your own folder', `node ${tacho} run --agent claude "…"`],
+])
+  say(`${about}:\n  ${command}`);
 process.exitCode = code;

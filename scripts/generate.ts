@@ -10,6 +10,7 @@ import { OutcomeSchema } from '../src/model/outcome.ts';
 import { RunEventSchema } from '../src/model/run-event.ts';
 import { TranscriptSchema } from '../src/model/transcript.ts';
 import { eventsReference } from './events-reference.ts';
+import { fullScreenGuide } from './full-screen-guide.ts';
 import { limitsReference } from './limits-reference.ts';
 import { nativeTypes, shapesOf } from './native-types.ts';
 import {
@@ -109,6 +110,8 @@ export async function generated(): Promise<Map<string, string>> {
   files.set('src/agents/session-places.ts', sessionPlaces());
   const importing = 'docs/guide/importing.md';
   files.set(importing, importingGuide(committed(importing)));
+  const full_screen = 'docs/guide/full-screen.md';
+  files.set(full_screen, fullScreenGuide(committed(full_screen)));
   return files;
 }
 

@@ -1,4 +1,4 @@
-/** The types of an agent's records (src/agents/<id>/generated/native.ts), from the fields that are known of them. */
+/** The types of an agent's records (src/agents/<id>/generated/native.ts), from their known fields. */
 import { parseShape, type Shape } from '../src/lib/shape.ts';
 import type { RecordShapes } from '../src/model/agent.ts';
 

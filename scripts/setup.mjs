@@ -106,7 +106,7 @@ function checkNode() {
   if (existsSync(own)) return own;
   if (Number(process.versions.node.split('.')[0]) >= 24) return process.execPath;
   console.error(
-    `setup: tacho needs Node 24 or newer; this is ${process.versions.node}, and npm did not install another`,
+    `setup: tacho needs Node 24 or newer; this is ${process.versions.node}, and npm installed no other: install Node 24 from https://nodejs.org and try again`,
   );
   process.exit(1);
 }
@@ -147,7 +147,7 @@ const STEPS = new Map([
 const then = process.argv.indexOf('--then');
 const [name = '', ...rest] = then < 0 ? [] : process.argv.slice(then + 1);
 const step = STEPS.get(name);
-// Ctrl-C reaches the step too; it ends by itself.
+// Ctrl-C also reaches the step, which stops on its own.
 process.on('SIGINT', () => {});
 if (step !== undefined) {
   const { status, text } = run(node, [step, ...rest], 'inherit');

@@ -1,5 +1,5 @@
 // Run by `npm test` after the set-up: lint and format, types, unused code, unit tests, system tests; then a summary.
-// Arguments are passed on to vitest: `npm test -- src/store`.
+// Arguments are passed to vitest: `npm test -- src/store`.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-/** The reason of the failure; null when the step passed. */
+/** The reason for the failure; null when the step passed. */
 function run([command, parameters]: Step): Promise<string | null> {
   return new Promise((resolve) => {
     running = spawn(join(bin, command), parameters, { cwd: root, stdio: 'inherit', env });
@@ -64,13 +64,15 @@ for (const [name, step] of Object.entries(STEPS)) {
   );
 }
 
-const said = existsSync(notes)
+const skipped = existsSync(notes)
   ? [...new Set(readFileSync(notes, 'utf8').split('\n').filter(Boolean))]
   : [];
 rmSync(folder, { recursive: true, force: true });
 process.stdout.write(`\n── summary\n${lines.join('\n')}\n`);
-if (said.length > 0) {
-  process.stdout.write(`\n  Not tested here:\n${said.map((line) => `  - ${line}\n`).join('')}`);
+if (skipped.length > 0) {
+  process.stdout.write(
+    `\n  Skipped on this machine:\n${skipped.map((line) => `  - ${line}\n`).join('')}`,
+  );
 }
-if (stopped) process.stdout.write('  stopped\n');
+if (stopped) process.stdout.write('\n  Stopped before all steps had run.\n');
 process.exitCode = failed > 0 || stopped ? 1 : 0;

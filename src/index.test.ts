@@ -26,15 +26,15 @@ test('an unknown option is rejected with the option that it looks like', () => {
   for (const [given, meant] of Object.entries(hints))
     expect(failure(() => run({ ...demo, [given]: 1 }))).toEqual([
       'usage',
-      `run: ${given} is no known option; did you mean ${meant}?`,
+      `run: ${given}: unknown option; did you mean ${meant}?`,
     ]);
   const nested = { ...demo, live: { url: 'unix:x', token_file: 'y' } };
   expect(failure(() => run(nested))).toEqual([
     'usage',
-    'run: live.token_file is no known option; did you mean tokenFile?',
+    'run: live.token_file: unknown option; did you mean tokenFile?',
   ]);
   expect(failure(() => run({ ...demo, nonsense: 1 } as never))?.[1]).toMatch(
-    /^run: nonsense is no known option; known are .*timeoutMs/,
+    /^run: nonsense: unknown option; expected one of: .*timeoutMs/,
   );
 });
 
@@ -44,10 +44,10 @@ test('every function checks the types of its options, and reports all mistakes a
     'usage',
     [
       'run: timeoutMs must be a number from 1 to 2147483647',
-      'run: args must be a list of texts',
+      'run: args must be a list of strings',
       'run: approve must be one of default, edits, all',
       'run: signal must be an AbortSignal',
-      'run: loopGuard must be a whole number from 2 on',
+      'run: loopGuard must be a whole number of at least 2',
     ].join('\n'),
   ]);
   expect(failure(() => run(undefined as never))).toEqual([
@@ -64,7 +64,7 @@ test('every function checks the types of its options, and reports all mistakes a
   ]);
   expect(failure(() => connect({ url: 'unix:x', redact: true } as never))).toEqual([
     'usage',
-    'connect: redact must be a list of texts',
+    'connect: redact must be a list of strings',
   ]);
   const old = 'unix:x' as never;
   expect(failure(() => connect(old))).toEqual(['usage', 'connect: must be an object of options']);

@@ -39,7 +39,7 @@ function loses(value: unknown): boolean {
   return Object.values(value).some(loses);
 }
 
-function holds({ events, malformed }: Play, lines: readonly string[], what: string): void {
+function expectValid({ events, malformed }: Play, lines: readonly string[], what: string): void {
   const all = events(lines);
   expect(malformed(all), what).toEqual([]);
   const faults = all.filter(
@@ -65,14 +65,14 @@ export function testWords(title: string, plays: readonly Play[]): void {
           const lines = records.map((record) =>
             JSON.stringify(replaced(record, word, (one) => one === key)),
           );
-          holds(play, lines, `${key}: ${word}`);
+          expectValid(play, lines, `${key}: ${word}`);
         }
         for (const word of WORDS) {
           let count = 0;
           const some = records.map((record) =>
             JSON.stringify(replaced(record, word, () => (count++ * 7919) % 5 === 0)),
           );
-          holds(play, some, `some texts: ${word}`);
+          expectValid(play, some, `some texts: ${word}`);
         }
       }
     },

@@ -1,9 +1,12 @@
 /** The view of a run without a terminal: its state, keys and lines. */
 import type { Event } from '../src/model/event.ts';
 import { editDiff } from '../src/projections/human-parts.ts';
-import { type Frame, layout } from '../src/tui/layout.ts';
-import { newRunView, pressKey, type Wish } from '../src/tui/run-view.ts';
-import { createTuiState, type TuiState, takeEvent } from '../src/tui/state.ts';
+import { createTuiState, takeEvent } from '../src/tui/fold.ts';
+import type { Frame } from '../src/tui/frame.ts';
+import { layout } from '../src/tui/layout.ts';
+import { pressKey, type Wish } from '../src/tui/press.ts';
+import { newRunView } from '../src/tui/run-view.ts';
+import type { TuiState } from '../src/tui/state.ts';
 import type { TuiStyle } from '../src/tui/style.ts';
 
 const plain = (text: string) => text;
@@ -32,9 +35,8 @@ export function frameOf(events: readonly Event[], size = { cols: 50, rows: 12 })
     size,
     now_ms: 3400,
     home: '/home/user',
-    live: state.run.finished === null,
+    place: state.run.finished === null ? 'live' : 'ended',
     loading: false,
-    leave: 'quit',
   };
 }
 

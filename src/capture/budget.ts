@@ -1,6 +1,7 @@
 /** Limits of a run: figures at which tacho stops it. An unknown figure never stops a run. */
 import { createHash } from 'node:crypto';
 import { LastSet } from '../lib/bounded.ts';
+import { plural } from '../lib/figures.ts';
 import type { Agent, Capabilities } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
@@ -44,7 +45,7 @@ const FIGURES: readonly {
     known: 'usage',
     name: 'its tokens',
     of: (state) => tokensUsed(state.usage.tokens),
-    say: (tokens) => `${tokens} tokens`,
+    say: (tokens) => plural(tokens, 'token'),
   },
   {
     limit: 'tool_calls',
@@ -52,7 +53,7 @@ const FIGURES: readonly {
     known: 'call_requests',
     name: 'its tool calls',
     of: (state) => state.calls.open.count,
-    say: (calls) => `${calls} tool calls`,
+    say: (calls) => plural(calls, 'tool call'),
   },
   {
     limit: 'steps',
@@ -60,7 +61,7 @@ const FIGURES: readonly {
     known: 'steps',
     name: 'its steps',
     of: (state) => state.step,
-    say: (steps) => `${steps} steps`,
+    say: (steps) => plural(steps, 'step'),
   },
 ];
 
@@ -78,13 +79,11 @@ export function overLimit(limits: RunLimits, state: RunState): string | null {
 /** Limits that could not be checked: the agent never reported the figure. */
 export function unwatched(limits: RunLimits, state: RunState): string[] {
   return FIGURES.filter(({ limit, of }) => limits[limit] !== null && of(state) === null).map(
-    ({ flag }) => `${flag} could not be checked: the agent did not report that figure`,
+    ({ flag, name }) => `${flag} could not be checked: the agent did not report ${name}`,
   );
 }
 
-/**
- * Explains why the first limit that cannot stop this agent in time is useless and which limits can. Null if all can.
- */
+/** Names the first limit that cannot stop this agent in time, with the reason, and the limits that can. Null if all can. */
 export function lateLimit(limits: Partial<RunLimits>, agent: Agent): string | null {
   const late = FIGURES.filter(({ known }) => agent.capabilities[known] !== 'live');
   const found = late.find(({ limit }) => (limits[limit] ?? null) !== null);
@@ -93,7 +92,11 @@ export function lateLimit(limits: Partial<RunLimits>, agent: Agent): string | nu
   const when = never ? `never reports ${found.name}` : `reports ${found.name} only at the end`;
   const usable = FIGURES.filter((figure) => !late.includes(figure)).map(({ flag }) => flag);
   const outcome = never ? 'to run without the check' : 'to check it when the run has ended';
-  return `${found.flag} cannot stop a run of ${agent.id} in time: ${agent.title} ${when}; use ${usable.join(', ')} or --timeout, or add --best-effort-limits ${outcome}`;
+  const others = usable.length === 0 ? '--timeout' : `${usable.join(', ')} or --timeout`;
+  return [
+    `${found.flag} cannot stop a run of ${agent.id} in time: ${agent.title} ${when}.`,
+    `Use ${others}, or add --best-effort-limits ${outcome}.`,
+  ].join('\n');
 }
 
 export type LoopGuard = ReturnType<typeof createLoopGuard>;
@@ -113,7 +116,7 @@ export function createLoopGuard(most: number) {
           .digest('base64');
         const count = (counts.get(key) ?? 0) + 1;
         if (count >= most)
-          return `${tool} was called ${count} times with the same input, which is --loop-guard ${most}`;
+          return `${tool} was called ${count} times with the same input: --loop-guard ${most}`;
         counts.set(key, count);
       }
       return null;

@@ -22,7 +22,7 @@ interface CorrelatorOptions {
   state: RunState;
   /** The channel of the run's own stream. */
   primary: Channel;
-  /** Wall time. Null when reading a recording: then only the agent's own times count. */
+  /** Wall time. Null if reading a recording: then only the agent's own times count. */
   now: (() => number) | null;
   /** Monotonic time in ms. Null or absent if the events were not observed live. */
   elapsed?: (() => number) | null;

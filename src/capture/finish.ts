@@ -52,7 +52,7 @@ function decide(state: RunState, ending: Ending): Verdict {
   if (ending.capture_error !== null)
     return { exit_reason: 'capture_error', error: ending.capture_error, evidence };
   if (ending.cause === 'timeout')
-    return { exit_reason: 'timeout', error: 'the time limit ran out', evidence };
+    return { exit_reason: 'timeout', error: timeoutText(state), evidence };
   if (ending.limit !== null && (ending.cause === null || ending.cause === 'limit'))
     return { exit_reason: 'budget_exceeded', error: ending.limit, evidence };
   if (ending.cause !== null)
@@ -64,6 +64,13 @@ function decide(state: RunState, ending: Ending): Verdict {
   }
   if (ended !== null) return { exit_reason: ended.exit_reason, error: ended.error, evidence };
   return { ...undeclaredEnd(state), evidence };
+}
+
+function timeoutText({ started }: RunState): string {
+  const timeout_ms = started?.data.config?.timeout_ms ?? null;
+  return timeout_ms === null
+    ? 'the run reached its time limit'
+    : `the run took longer than --timeout ${timeout_ms / 1000}`;
 }
 
 function undeclaredEnd(state: RunState): { exit_reason: ExitReason; error: string } {

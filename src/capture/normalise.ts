@@ -1,6 +1,6 @@
 /**
  * Native names → canonical names (AG-4 … AG-8), using only the agent's table.
- * Contract: native fields are kept beside the canonical ones. An input that cannot be kept is replaced and reported.
+ * Contract: native fields are kept next to the canonical ones. An input that cannot be kept is replaced and reported.
  */
 import { checkValue } from '../lib/json.ts';
 import { LIMITS } from '../lib/limits.ts';

@@ -61,7 +61,7 @@ export interface Intake {
   push(channel: Channel, chunk: Buffer): Event[];
   /** One parsed record (of several session files merged by time). */
   record(value: unknown, raw: Raw, part?: SessionPart): Event[];
-  /** One whole line of one of several session files. */
+  /** One complete line of one of several session files. */
   line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[];
   /** A draft from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];

@@ -71,7 +71,7 @@ export class Reader {
     this.#give(this.#own(raw), 0);
   }
 
-  /** One whole line. */
+  /** One complete line. */
   line(text: string, raw: Raw, part: SessionPart, terminated: boolean): void {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
     const line = this.#own(text);

@@ -32,10 +32,8 @@ export const each = (value: string, before: unknown) => [
   value,
 ];
 
-export const RUN_ARGUMENT = [
-  '<run>',
-  'run id or its beginning, "last", "last~1", or the agent\'s session id',
-] as const;
+export const RUN_HELP = 'last, last~N, a run id, a session id, or a prefix of one';
+export const RUN_ARGUMENT = ['[run]', RUN_HELP, 'last'] as const;
 
 /** For commands that change the store. */
 export const FORCE_FLAG = [

@@ -100,7 +100,7 @@ export function createProgram(args: readonly string[], io: Io, done: Done): Comm
       subcommandTerm: (command) => command.name(),
       visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
     })
-    .showHelpAfterError('(see --help)')
+    .showHelpAfterError('(see tacho --help)')
     .addHelpText('after', EXAMPLES)
     .configureOutput({
       getOutHelpWidth: width,
@@ -109,6 +109,7 @@ export function createProgram(args: readonly string[], io: Io, done: Done): Comm
       getErrHasColors: () => false,
       writeOut: (text) => void io.out.write(text),
       writeErr: (text) => void io.err.write(text),
+      outputError: (text, write) => write(withoutList(text)),
     })
     .exitOverride()
     .hook('preAction', (_, command) => {
@@ -116,15 +117,25 @@ export function createProgram(args: readonly string[], io: Io, done: Done): Comm
     });
   const [name, ...rest] = args;
   for (const define of namedOf(COMMANDS, name)) define(program, io, done, rest);
-  for (const command of program.commands) inherit(command);
+  for (const command of program.commands) inherit(command, 'tacho');
   list(program);
   return program;
 }
 
+const MESSAGE_CHARS_MAX = 300;
+
+/** A shell pattern may give any number of arguments: a long list of them is left out. */
+const withoutList = (text: string) =>
+  text.length > MESSAGE_CHARS_MAX
+    ? text.replace(/^(error: too many .* got \d+): .*/s, '$1.\n')
+    : text;
+
+const HELP_SUMMARY = 'show help for a command';
+
 /** Puts the commands into their groups. */
 function list(program: Command): void {
   const help = new Command('help').argument('[command]').helpGroup('Manage:');
-  program.addHelpCommand(help.description('show help for a command'));
+  program.addHelpCommand(help.description(HELP_SUMMARY));
   for (const [group, listed] of Object.entries(GROUPS)) {
     for (const command of program.commands) {
       const summary = own(listed, command.name())?.[1];
@@ -134,7 +145,9 @@ function list(program: Command): void {
 }
 
 /** Sub-commands report mistakes like the program. */
-function inherit(command: Command): void {
-  command.exitOverride().showHelpAfterError('(see --help)');
-  for (const child of command.commands) inherit(child);
+function inherit(command: Command, above: string): void {
+  const name = `${above} ${command.name()}`;
+  command.exitOverride().showHelpAfterError(`(see ${name} --help)`);
+  if (command.commands.length > 0) command.helpCommand('help [command]', HELP_SUMMARY);
+  for (const child of command.commands) inherit(child, name);
 }

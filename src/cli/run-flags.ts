@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { countFrom, INSECURE_HELP, numberLike } from './arguments.ts';
 
-export const seconds = numberLike('a number of seconds over 0', (value) => value > 0);
-const dollars = numberLike('an amount in US dollars over 0', (value) => value > 0);
+export const seconds = numberLike('a number of seconds greater than 0', (value) => value > 0);
+const dollars = numberLike('an amount in US dollars greater than 0', (value) => value > 0);
 
 export function liveFlags(command: Command): Command {
   return command
@@ -34,7 +34,7 @@ export function limitFlags(command: Command): Command {
     .option('--loop-guard <n>', 'stop the run at the nth call with the same input', countFrom(2))
     .option(
       '--best-effort-limits',
-      'accept a limit that the agent reports too late: check it when the run has ended',
+      'accept limits on figures that the agent reports too late; check them when the run has ended',
     )
     .option(
       '--retries <n>',

@@ -1,5 +1,4 @@
 /** The state folder a command works on. */
-import { TachoError } from '../lib/errors.ts';
 import type { StateDir } from '../store/state-dir.ts';
 import type { Io } from './command.ts';
 
@@ -29,8 +28,8 @@ export async function runsOf(io: Io): Promise<StateDir> {
 /** The same for an open folder. Throws if there is none. */
 export async function caughtUp(state: StateDir | null, io: Io): Promise<StateDir> {
   if (state === null) {
-    const say = `no runs in ${await statePath(io)} yet: record one with tacho run, or import sessions with tacho import`;
-    throw new TachoError('not_found', say, { stage: 'find' });
+    const { noRuns } = await import('../app/runs/replay.ts');
+    throw noRuns(await statePath(io));
   }
   const { catchUpState } = await import('../app/runs/catch-up.ts');
   await catchUpState(state, sayTo(io));

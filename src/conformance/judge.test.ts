@@ -156,7 +156,7 @@ function live() {
 
 verifies(
   ['LP-15', 'CF-4'],
-  'in a live stream only sessions without a sender are dropped, and a session that returns is judged by what is known of it',
+  'in a live stream only sessions without a sender are dropped, and a returning session is judged by its known state',
   () => {
     const { judge, push } = live();
     const honest = stream()

@@ -12,7 +12,7 @@ export type Figures = Pick<
 export interface Compared {
   id: string;
   eval: string;
-  /** Null when the test is not in this eval. */
+  /** Null if the test is not in this eval. */
   a: Figures | null;
   b: Figures | null;
   changes: Change[];

@@ -16,7 +16,7 @@ export interface EvalRow {
   repeat: number;
   repeats: number;
   strategy: Repeat['strategy'];
-  /** File and line it was read from; null when it was run for this eval. */
+  /** File and line it was read from; null if it was run for this eval. */
   transcript: string | null;
   transcript_line: number | null;
   run_id: string | null;
@@ -38,7 +38,7 @@ export interface EvalRow {
 type TestFields = 'id' | 'eval' | 'line' | 'target' | 'transcript' | 'transcript_line';
 type ResultFields = 'verdict' | 'score' | 'duration_ms' | 'cost_usd' | 'tokens';
 
-/** `assertions`, `error` and the position are those of the first failed run, else of the last run. */
+/** `assertions`, `error` and the position are those of the first failed run, otherwise of the last run. */
 export interface TestSummary
   extends Pick<EvalRow, TestFields | ResultFields | 'assertions' | 'error' | 'threshold'> {
   /** Share of passed runs. */
@@ -46,7 +46,7 @@ export interface TestSummary
   runs: Pick<EvalRow, 'run_id' | 'verdict' | 'score'>[];
 }
 
-/** Sum of the known figures; null when no run has one. `unknown`: the number of runs without one. */
+/** Sum of the known figures; null if no run has one. `unknown`: the number of runs without one. */
 export interface EvalTotal {
   sum: number | null;
   unknown: number;

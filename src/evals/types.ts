@@ -40,7 +40,7 @@ export interface Assertion {
   type: string;
   name: string;
   weight: number;
-  /** The score below which the whole test fails; null when the assertion only counts towards the score. */
+  /** The score below which the whole test fails; null if the assertion only counts towards the score. */
   required: number | null;
   /** The minimum score of a passed assertion. */
   min_score: number;
@@ -75,7 +75,7 @@ export interface EvalTest {
   /** From the file; a flag takes precedence. */
   target: string | null;
   timeout_ms: number | null;
-  /** A folder that is copied for each run; null when runs work in the folder of their target. */
+  /** A folder that is copied for each run; null if runs work in the folder of their target. */
   workspace: string | null;
 }
 
@@ -88,7 +88,7 @@ export interface EvalFile {
 }
 
 export interface CommandResult {
-  /** Why it gave no answer; null when it ended normally. */
+  /** Why it gave no answer; null if it ended normally. */
   failure: string | null;
   code: number | null;
   stdout: string;
@@ -134,12 +134,12 @@ export interface Tools {
 
 /** A file in the folder of a run. */
 export interface FileFacts {
-  /** Why nothing is known about the file; null when the other fields are valid. */
+  /** Why nothing is known about the file; null if the other fields are valid. */
   failure: string | null;
   exists: boolean;
-  /** Whether the run changed, created or deleted it; null when unknown. */
+  /** Whether the run changed, created or deleted it; null if unknown. */
   changed: boolean | null;
-  /** Null when it is not a readable text file. */
+  /** Null if it is not a readable text file. */
   text: string | null;
 }
 

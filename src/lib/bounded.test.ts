@@ -17,7 +17,7 @@ test('over its limit a set keeps the newer half', () => {
   expect([...set]).toEqual([3, 4]);
 });
 
-test('a bounded set has a limit of texts and one of characters', () => {
+test('a bounded set limits the number of texts and of characters', () => {
   const few = new BoundedSet(2, 100);
   for (const text of ['a', 'a', 'b', 'c']) few.add(text);
   expect([...few]).toEqual(['a', 'b']);
@@ -26,7 +26,7 @@ test('a bounded set has a limit of texts and one of characters', () => {
   expect([...short]).toEqual(['abc', '\ud83d']);
 });
 
-test('of any operations, exactly the entries that were set last are left', () => {
+test('after any operations, exactly the entries that were set last are left', () => {
   const key = fc.integer({ min: 0, max: 9 });
   const operation = fc.record({ what: fc.constantFrom('set', 'set', 'delete'), key });
   fc.assert(

@@ -1,11 +1,11 @@
 /**
-  * Byte text: a string with one character per byte of a UTF-8 text. JSON syntax is ASCII, so JSON can be parsed as byte
-  * text at half the cost (one non-ASCII character would make the whole string two bytes wide), and is written back as the
-  * same bytes.
+ * Byte text: a string with one character per byte of a UTF-8 text. JSON syntax is ASCII, so JSON can be parsed as byte
+ * text at half the cost (one non-ASCII character would make the whole string two bytes wide), and is written back as the
+ * same bytes.
  *
-  * Contract: every step in between treats non-ASCII text as opaque and has the same result as for ordinary text:
+ * Contract: every step in between treats non-ASCII text as opaque and has the same result as for ordinary text:
  * - Only ASCII is white space (lib/white-space): a byte of another character may look like a space.
-  * - Patterns contain only ASCII. They use neither `.` nor multi-line `^` and `$`, which match non-ASCII separators.
+ * - Patterns contain only ASCII. They use neither `.` nor multi-line `^` and `$`, which match non-ASCII separators.
  * - The functions at the end of this file count characters and read JSON inside a text.
  * - Memory bounds of 1 MiB and more count whatever is held, bytes or characters.
  * - Half of a surrogate pair has no bytes: it becomes U+FFFD, or `NeedsText` is thrown.

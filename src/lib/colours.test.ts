@@ -4,7 +4,7 @@ import { forColourTerminal } from './foreign-text.ts';
 
 const colours = createColours(true);
 
-test('each begins and ends with a sequence that may reach a terminal', () => {
+test('each colour begins and ends with a sequence that may reach a terminal', () => {
   const painted = Object.values(colours).map((paint) => paint('x'));
   expect(painted.map((text) => forColourTerminal(text))).toEqual(painted);
   expect(painted.map((text) => text.replaceAll('\u001b', '^')).join(' ')).toBe(
@@ -12,7 +12,7 @@ test('each begins and ends with a sequence that may reach a terminal', () => {
   );
 });
 
-test('one within another does not end it', () => {
+test('a colour inside another does not end it', () => {
   expect(colours.dim(`a${colours.bold('b')}c`)).toBe(
     '\u001b[2ma\u001b[1mb\u001b[22m\u001b[2mc\u001b[22m',
   );
@@ -21,7 +21,7 @@ test('one within another does not end it', () => {
   );
 });
 
-test('where none are wanted, texts stay as they are', () => {
+test('texts are unchanged when colours are off', () => {
   expect(Object.values(createColours(false)).map((paint) => paint('x'))).toEqual(
     Array(7).fill('x'),
   );

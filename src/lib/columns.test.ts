@@ -50,7 +50,7 @@ const WIDTHS: [text: string, columns: number][] = [
 ];
 
 describe('the columns of a text', () => {
-  test('are those that terminals show', () => {
+  test('match the width on terminals', () => {
     expect(WIDTHS.map(([text]) => [text, columns(text)])).toEqual(WIDTHS);
   });
 
@@ -63,7 +63,7 @@ describe('the columns of a text', () => {
 });
 
 describe('characters', () => {
-  test('are those of the segmenter, in every script', () => {
+  test('match the segmenter, in every script', () => {
     const segmenter = new Intl.Segmenter();
     for (const [text] of WIDTHS)
       expect([...characters(text)].map(({ segment, index }) => [index, segment])).toEqual(
@@ -71,11 +71,11 @@ describe('characters', () => {
       );
   });
 
-  test('of simple text are its units, whatever is beside what', () => {
+  test('of simple text are its units, in any combination', () => {
     const simple: string[] = [];
     for (let code = 0x20; code < 0xd800; code++) {
       const unit = String.fromCharCode(code);
-      // An object of the segmenter has the whole text as `input`.
+      // A segmenter object has the whole text as `input`.
       const [found] = characters(unit);
       if (found !== undefined && !('input' in found)) simple.push(unit);
     }

@@ -1,6 +1,6 @@
 /**
-  * Characters of a text as a reader sees them, and their width in terminal columns. Tables are loaded on first use:
-  * `Intl.Segmenter` and `\p{RGI_Emoji}` take about 20 ms, and most texts need neither.
+ * Characters of a text as a reader sees them, and their width in terminal columns. Tables are loaded on first use:
+ * `Intl.Segmenter` and `\p{RGI_Emoji}` take about 20 ms, and most texts need neither.
  */
 import { lazy } from './lazy.ts';
 

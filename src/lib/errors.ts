@@ -62,20 +62,16 @@ const FILE_ERRORS: Record<string, { code: ErrorCode; say: string }> = {
   },
   EACCES: { code: 'state_unusable', say: 'permission denied: check the owner and mode' },
   EPERM: { code: 'state_unusable', say: 'not permitted: check the owner and mode' },
-  ENOTDIR: { code: 'state_unusable', say: 'a part of the path is a file, not a folder: correct the path' },
+  ENOTDIR: {
+    code: 'state_unusable',
+    say: 'a part of the path is a file, not a folder: correct the path',
+  },
   EEXIST: { code: 'state_unusable', say: 'a file with this name already exists' },
   EISDIR: { code: 'not_a_file', say: 'it is a folder, not a file' },
   ELOOP: { code: 'state_unusable', say: 'it is a symbolic link, which is not followed' },
   ENOENT: { code: 'not_found', say: 'no such file or folder' },
 };
 
-/** The same for an output file that the user requested. */
-export function unwritable(cause: unknown, path: string, stage: string): TachoError {
-  return new TachoError('output_unwritable', fileError(cause, path, stage).message, {
-    stage,
-    cause,
-  });
-}
 /** The code of a file-system error; empty for other errors. */
 export const errnoOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException | null)?.code ?? '';
@@ -86,6 +82,18 @@ export function fileError(cause: unknown, path: string, stage: string): TachoErr
   const known = own(FILE_ERRORS, errnoOf(cause));
   const text = known ? known.say : String((cause as Error)?.message ?? cause);
   return new TachoError(known?.code ?? 'state_unusable', `${path}: ${text}`, { stage, cause });
+}
+
+const OUTPUT_ERRORS: Record<string, string> = {
+  ENOENT: 'its folder does not exist: create it first',
+  EROFS: 'the file system is read-only: choose another path',
+};
+
+/** The same for an output file that the user requested. `name`: its path, after its flag if there is one. */
+export function unwritable(cause: unknown, name: string, stage: string): TachoError {
+  const known = own(OUTPUT_ERRORS, errnoOf(cause));
+  const message = known ? `${name}: ${known}` : fileError(cause, name, stage).message;
+  return new TachoError('output_unwritable', message, { stage, cause });
 }
 
 /** Returns the result of `work`. File-system errors are rethrown with the path. */

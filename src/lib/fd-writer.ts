@@ -1,6 +1,6 @@
 /**
-  * Writes to a file descriptor without blocking the event loop: Node's own stdout blocks on a full pipe, and then no
-  * signal is handled. Contract: everything is written in order, or writing stops and `gone` is true; it never rejects.
+ * Writes to a file descriptor without blocking the event loop: Node's own stdout blocks on a full pipe, and then no
+ * signal is handled. Contract: everything is written in order, or writing stops and `gone` is true; it never rejects.
  */
 import { write } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

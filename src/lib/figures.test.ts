@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { costText, countText, durationText, plural } from './figures.ts';
 
-test('durations read well at every size', () => {
+test('durations are readable at every size', () => {
   const ms = [-5, 0, 999, 1000, 59_949, 59_950, 60_000, 3_599_000, 3_600_000, 7_380_000];
   expect(ms.map(durationText)).toEqual([
     '0ms',
@@ -17,7 +17,7 @@ test('durations read well at every size', () => {
   ]);
 });
 
-test('counts, costs and nouns read well', () => {
+test('counts, costs and nouns are readable', () => {
   expect([0, 999, 1000, 12_345, 999_949, 999_950, 3_400_000].map(countText)).toEqual([
     '0',
     '999',

@@ -35,7 +35,7 @@ export function bytesText(bytes: number): string {
 
 /** A figure, or a word for an unknown one. */
 export function knownText(value: number | null, text: (value: number) => string): string {
-  return value === null ? 'not known' : text(value);
+  return value === null ? 'unknown' : text(value);
 }
 
 /** `1 file`, `2 files`. */

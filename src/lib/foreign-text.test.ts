@@ -30,7 +30,7 @@ const pieces = (text: string, at: readonly number[]): string[] => {
 };
 
 describe('forColourTerminal', () => {
-  test('our own colours pass, every other sequence is shown', () => {
+  test('our own colours pass, every other sequence is shown as text', () => {
     const own = `${SGR}red\u001b[39m \u001b[1mbold\u001b[22m`;
     expect(forColourTerminal(own)).toBe(own);
     const foreign = '\u001b]52;c;eA==\u0007\u001b[8m\u001b[2J\u001b[38;5;1m';
@@ -42,14 +42,14 @@ describe('forColourTerminal', () => {
 });
 
 describe('GitHub Actions', () => {
-  test('a command is shown and not obeyed', () => {
+  test('a command is shown and not executed', () => {
     expect(forActions('::error::x\n \t::add-mask::y\na ::b\n##[set-output]')).toBe(
       ':\\u{3a}error::x\n \t:\\u{3a}add-mask::y\na ::b\n##\\u{5b}set-output]',
     );
     expect(forActions(`${SGR}::error::x`)).toBe(`${SGR}:\\u{3a}error::x`);
   });
 
-  test('a command that comes in pieces is none either', () => {
+  test('a command in pieces is not executed either', () => {
     fc.assert(
       fc.property(hostile, fc.array(fc.nat(40), { maxLength: 5 }), (text, cuts) => {
         const filter = createActionsFilter();
@@ -60,7 +60,7 @@ describe('GitHub Actions', () => {
     );
   });
 
-  test('many blank lines cost no more than their length', () => {
+  test('many blank lines take linear time', () => {
     const begun = performance.now();
     forActions('\n'.repeat(1_000_000));
     forActions(' '.repeat(1_000_000));
@@ -69,7 +69,7 @@ describe('GitHub Actions', () => {
 });
 
 describe('forJson', () => {
-  test('the value is the same, and holds nothing that a terminal or Actions obeys', () => {
+  test('the value is the same, without anything that a terminal or Actions executes', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (text) => {
         const value = { [text]: [`##[${text}\u009b\u061c\u2066\u007f`] };
@@ -87,7 +87,7 @@ describe('forJson', () => {
     expect(forJson('{"a":1,\r"b":2}').toString()).toBe('{"a":1, "b":2}');
   });
 
-  test('pieces make the same bytes as the whole, wherever it is cut', () => {
+  test('pieces give the same bytes as the whole, wherever it is cut', () => {
     fc.assert(
       fc.property(hostile, fc.array(fc.nat(200), { maxLength: 5 }), (text, cuts) => {
         const whole = Buffer.from(`${JSON.stringify([text, '##', ['[']])}\n`);
@@ -101,7 +101,7 @@ describe('forJson', () => {
   });
 });
 
-test('XML keeps its value by references', () => {
+test('XML keeps the value as character references', () => {
   expect(forXml('a\n ::error::x ##[b\u009b\u202e')).toBe(
     'a\n :&#58;error::x ##&#91;b&#155;&#8238;',
   );

@@ -1,6 +1,6 @@
 /**
-  * Escapes foreign text for its destination: a terminal, the log of GitHub Actions, JSON on standard output.
-  * Contract: everything stays visible and nothing is interpreted. Applying a function twice is harmless.
+ * Escapes foreign text for its destination: a terminal, the log of GitHub Actions, JSON on standard output.
+ * Contract: everything stays visible and nothing is interpreted. Applying a function twice is harmless.
  */
 import { byteText } from './byte-text.ts';
 import { lazy } from './lazy.ts';
@@ -52,7 +52,7 @@ const INNER_COMMAND = /##\[/g;
 /** The beginning of a line that may become a command: blanks and the first colon. */
 const LINE_OPEN = /^(?:\s|\u001b\[\d+m)*(:?)$/;
 
-/** Escapes workflow commands of GitHub Actions in whole lines. */
+/** Escapes workflow commands of GitHub Actions in complete lines. */
 export function forActions(text: string): string {
   return text.replace(LINE_COMMAND, '$1\\u{3a}').replace(INNER_COMMAND, '##\\u{5b}');
 }

@@ -5,7 +5,7 @@ const unknown = () => {
   throw new Error('no such user');
 };
 
-test('an empty or relative HOME is not the folder we are in, and a user without a home has the root', () => {
+test('an empty or relative HOME does not mean the current folder, and a user without a home has the root', () => {
   const ways = ['/x', '', '.', 'a/b'].map((given) => [() => given, () => '/home/a']);
   expect([...ways, [() => '', unknown], [unknown, unknown]].map((way) => homeFolder(way))).toEqual([
     '/x',

@@ -5,8 +5,8 @@ import { isAbsolute } from 'node:path';
 const WAYS: readonly (() => string)[] = [homedir, () => userInfo().homedir];
 
 /**
-  * From HOME, otherwise from the system's user database. An empty or relative HOME is ignored: it would mean the current
-  * folder. For a user with neither it is the root folder, as in most containers.
+ * From HOME, otherwise from the system's user database. An empty or relative HOME is ignored: it would mean the current
+ * folder. For a user with neither it is the root folder, as in most containers.
  */
 export function homeFolder(ways = WAYS): string {
   for (const way of ways) {

@@ -3,7 +3,7 @@ import { shortRunId, shortRunIds } from './ids.ts';
 
 const id = (start: string) => `r_${start.padEnd(26, '0')}`;
 
-test('a short id is the first ten characters, longer where a list has several that begin so', () => {
+test('a short id has ten characters, or more when several ids in a list share that prefix', () => {
   expect(shortRunId(id('01m7ek9wahxyz'))).toBe('01m7ek9wah');
   const ids = [id('01m7ek9wahxyz'), id('01m7ek9wab'), id('01m7ek9wahxya'), id('01m7ek9wahb')];
   expect(shortRunIds(ids)).toEqual(['01m7ek9wahxyz', '01m7ek9wab', '01m7ek9wahxya', '01m7ek9wahb']);

@@ -79,6 +79,10 @@ export function shortRunIds(run_ids: readonly string[]): string[] {
 export const sessionName = (session_id: string): string =>
   isRunId(session_id) ? shortRunId(session_id) : session_id;
 
+/** Whether a run has this id, or an id that begins so; `r_` may be omitted. */
+export const isNamed = (run_id: string, name: string): boolean =>
+  run_id.startsWith(name.startsWith('r_') ? name : `r_${name}`);
+
 export function isRunId(text: string): boolean {
   return RUN_ID.test(text);
 }

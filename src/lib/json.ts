@@ -54,8 +54,8 @@ export function checkValue(value: unknown, depth_max: number, found: ValueCheck)
 const isSpace = (code: number) => code === 32 || (code >= 9 && code <= 13);
 
 /**
-  * False if the first and last characters show that the text is not JSON. A failing JSON.parse takes about 15 µs, which
-  * adds up to a minute for 4 million short lines.
+ * False if the first and last characters show that the text is not JSON. A failing JSON.parse takes about 15 µs, which
+ * adds up to a minute for 4 million short lines.
  */
 export function mayBeJson(text: string): boolean {
   let start = 0;

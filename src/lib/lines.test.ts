@@ -56,7 +56,7 @@ verifies('AG-13', 'any bytes in any chunking give the same lines, and no byte is
   );
 });
 
-test('lines end at LF only; one CR and a leading BOM are stripped; blank lines count but are not given', () => {
+test('lines end at LF only; one CR and a leading BOM are stripped; blank lines are counted but not returned', () => {
   const bytes = Buffer.from('\ufeff{"a":1}\r\n\n{"b":"\u2028\u2029"}\r\r\nlast', 'utf8');
   expect(split([bytes])).toEqual([
     { text: '{"a":1}', line: 1, offset: 0, terminated: true },
@@ -89,7 +89,7 @@ test('a line of exactly the limit is a line', () => {
   expect(split(pieces(Buffer.from(`${'x'.repeat(100)}\n`), [1]), 100)).toEqual([line]);
 });
 
-test('an unfinished line takes little more than its bytes, however small its pieces are', () => {
+test('an unfinished line takes little more memory than its bytes, however small its pieces are', () => {
   const lines = createLines({ line: () => {}, oversize: () => {} });
   for (let i = 0; i < 100_000; i++) lines.push(Buffer.from('x'));
   expect(lines.held).toBeGreaterThanOrEqual(100_000);
@@ -98,7 +98,7 @@ test('an unfinished line takes little more than its bytes, however small its pie
   expect(lines.held).toBe(0);
 });
 
-test('a line that was given up is hashed and reported, and the next one is read', () => {
+test('an abandoned line is hashed and reported, and the next one is read', () => {
   const seen: unknown[] = [];
   const lines = createLines({
     line: (bytes, start, end) => seen.push(bytes.toString('utf8', start, end)),

@@ -5,7 +5,7 @@ import { localMinute, localTime, shortTime } from './local-time.ts';
 
 const at = Date.parse('2026-11-15T02:05:59Z');
 
-/** TZ counts for a process: a worker of the tests has none of its own. */
+/** TZ applies to a whole process: a test worker cannot change its own. */
 function timesIn(zones: readonly string[]): Record<string, string[]> {
   const file = JSON.stringify(join(import.meta.dirname, 'local-time.ts'));
   const code = `import { localTime, localZone } from ${file};
@@ -28,12 +28,12 @@ test('a time is local, and has the offset of that time', () => {
   });
 });
 
-test('a short time shows the day instead of the minute in another year', () => {
+test('a short time in another year shows the day instead of the minute', () => {
   expect(shortTime(at, at)).toMatch(/^11-1[45] \d\d:\d\d$/);
   expect(shortTime(at, at + 300 * 86_400_000)).toMatch(/^2026-11-1[45]$/);
 });
 
-test('a time that is not known, or is beyond every date, has no text', () => {
+test('an unknown time, or one outside the range of dates, has no text', () => {
   for (const none of [null, Number.NaN, 9e15])
     expect([localMinute(none), localTime(none), shortTime(none, at)]).toEqual([null, null, null]);
 });

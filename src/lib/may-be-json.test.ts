@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mayBeJson } from './json.ts';
 
-test('whatever parses may be JSON', () => {
+test('every text that parses may be JSON', () => {
   fc.assert(
     fc.property(fc.json(), fc.constantFrom('', ' ', '\t', '\r', ' \r\n'), (text, space) => {
       expect(mayBeJson(space + text + space)).toBe(true);
@@ -12,7 +12,7 @@ test('whatever parses may be JSON', () => {
     expect(mayBeJson(text), text).toBe(true);
 });
 
-test('short lines that are none are known without a parse', () => {
+test('short lines that are not JSON are recognised without parsing', () => {
   for (const text of [
     '',
     ' ',

@@ -1,15 +1,15 @@
 /**
-  * Keeps memory flat for long streams: if much memory is free, V8 keeps hundreds of MB of garbage. This is the only place
-  * that sets V8 flags at run time, and only flags that V8 reads at each use: none of them changes compiled code, or the
-  * contents or layout of the heap. The launcher's code cache depends on this.
+ * Keeps memory flat for long streams: if much memory is free, V8 keeps hundreds of MB of garbage. This is the only place
+ * that sets V8 flags at run time, and only flags that V8 reads at each use: none of them changes compiled code, or the
+ * contents or layout of the heap. The launcher's code cache depends on this.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { LIMITS } from './limits.ts';
 
 /**
-  * V8 flushes code that is not called for several collections, and collections are much more frequent here. Not
-  * `--no-flush-bytecode`: if set at run time, V8 would no longer check for code that it flushed before.
+ * V8 flushes code that is not called for several collections, and collections are much more frequent here. Not
+ * `--no-flush-bytecode`: if set at run time, V8 would no longer check for code that it flushed before.
  */
 const CODE_STAYS = '--bytecode-old-age=60000';
 

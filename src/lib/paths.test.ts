@@ -19,7 +19,7 @@ test.each([
   ['/etc/passwd', null],
 ])('%s is inside as %s', (path, want) => expect(pathInside(path, BASES)).toBe(want));
 
-test('without a known folder a relative path is inside while it does not climb out', () => {
+test('without a known folder, a relative path is inside unless it leaves with ..', () => {
   expect(['./a', 'b/../a', '../a', '..', '/a'].map((path) => pathInside(path, []))).toEqual([
     'a',
     'a',
@@ -29,11 +29,11 @@ test('without a known folder a relative path is inside while it does not climb o
   ]);
 });
 
-test('everything absolute is inside of the root folder', () => {
+test('every absolute path is inside the root folder', () => {
   expect(pathInside('/etc/x', ['/'])).toBe('etc/x');
 });
 
-test('a path is shown as short as it can be', () => {
+test('a path is shown in its shortest form', () => {
   const short = (path: string) => shortestPath(path, BASES);
   expect([short('/work/run/a'), short('/work/run'), short('/x/./y'), short('../b')]).toEqual([
     'a',

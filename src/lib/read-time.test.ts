@@ -5,7 +5,7 @@ import { readTime } from './read-time.ts';
 
 const NOW = '2026-11-02T03:00:00Z';
 
-/** In New York; in a process of its own, since a worker of the tests has no TZ. */
+/** In New York; in a separate process, because a test worker cannot change TZ. */
 function spansOf(texts: readonly string[]): Record<string, string[] | null> {
   const file = JSON.stringify(join(import.meta.dirname, 'read-time.ts'));
   const code = `import { readTime } from ${file};
@@ -20,7 +20,7 @@ function spansOf(texts: readonly string[]): Record<string, string[] | null> {
   return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', env }));
 }
 
-test('a day is local, from its beginning to its end; a moment is a time ago, or an ISO time', () => {
+test('a day is local, from its beginning to its end; a moment is a time ago or an ISO time', () => {
   const days = {
     '2026-11-15': ['2026-11-15T05:00:00.000Z', '2026-11-16T05:00:00.000Z'],
     // The clocks change: this day has 25 hours.
@@ -39,7 +39,7 @@ test('a day is local, from its beginning to its end; a moment is a time ago, or 
   expect(spansOf([...Object.keys(days), ...Object.keys(moments)])).toEqual({ ...days, ...spans });
 });
 
-test('anything else is no time', () => {
+test('anything else is not a time', () => {
   for (const text of ['', 'x', '2', '2y', '-1d', '11/1/2026', '2026-02-31', '2026-13-01', '2026'])
     expect([text, readTime(text, Date.parse(NOW))]).toEqual([text, null]);
 });

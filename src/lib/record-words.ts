@@ -52,13 +52,17 @@ export function gapText(gap: string): string {
   return typeof words === 'string' ? words : words(Number(count));
 }
 
+/** What is missing from an incomplete record: `no end record, 1 unfinished call`. */
+export const gapsText = ({ gaps }: Completeness): string => gaps.map(gapText).join(', ');
+
 /** How complete the record of the run is. */
-export function recordText({ grade, gaps }: Completeness): string {
+export function recordText(completeness: Completeness): string {
+  const { grade, gaps } = completeness;
   if (grade === 'complete') return 'record complete';
   // The run itself is recorded completely.
   if (gaps.length === 1 && gaps[0] === 'usage_unknown')
     return 'record complete, without token figures';
-  const named = gaps.length === 0 ? '' : `: ${gaps.map(gapText).join(', ')}`;
+  const named = gaps.length === 0 ? '' : `: ${gapsText(completeness)}`;
   return `${grade === 'unavailable' ? 'record empty' : 'record incomplete'}${named}`;
 }
 

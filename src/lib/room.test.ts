@@ -3,7 +3,7 @@ import { Room, RoomMap } from './room.ts';
 
 const sizes = { count: 4, chars: 100 };
 
-test('parts take from the whole, and fit only where both have room', () => {
+test('parts share the total, and an entry fits only if both have room', () => {
   const whole = new Room(sizes);
   const parts = [whole.part(3 / 4), whole.part(3 / 4)].map((room) => new RoomMap<number>(room));
   const [first, second] = parts as [RoomMap<number>, RoomMap<number>];
@@ -15,7 +15,7 @@ test('parts take from the whole, and fit only where both have room', () => {
   expect([second.fits('e', 1), second.fits('e'.repeat(76), 1)]).toEqual([true, false]);
 });
 
-test('an entry counts once, however often it is set, and not at all once it is deleted', () => {
+test('an entry counts once, however often it is set, and not after it is deleted', () => {
   const room = new Room(sizes);
   const map = new RoomMap<number>(room);
   for (let at = 0; at < 10; at++) map.set('a', at);
@@ -28,7 +28,7 @@ test('an entry counts once, however often it is set, and not at all once it is d
   expect([room.count, map.fits('x'.repeat(100), 1)]).toEqual([0, true]);
 });
 
-test('a map that has left takes no room, whatever comes to it later', () => {
+test('a removed map takes no room, whatever is added to it later', () => {
   const room = new Room(sizes);
   const map = new RoomMap<number>(room);
   map.set('a', 1);

@@ -18,7 +18,7 @@ const plain = (shape: Shape | null): unknown =>
     ]),
   );
 
-test('a shape says which fields there are, always or not, and what kinds of objects are inside', () => {
+test('a shape lists the fields, whether each is always present, and the kinds of nested objects', () => {
   const text = 'id title?\n  input* usage?{input} row"{id} content{<text> text <call> id input?*}';
   const leaf = { always: true, opaque: false, json: false, inner: null };
   expect(plain(parseShape(text, 'say: '))).toEqual({
@@ -53,12 +53,12 @@ test('a shape says which fields there are, always or not, and what kinds of obje
   });
 });
 
-test('a shape that does not parse throws', () => {
+test('an invalid shape throws', () => {
   for (const text of ['a}', '{b}', 'a{b}}'])
     expect(() => parseShape(text, 'x: '), text).toThrow('shape of x');
 });
 
-test("an object's kind is made of the fields that are texts", () => {
+test("an object's kind consists of its text fields", () => {
   const kindOf = kindBy('type', 'subtype');
   expect([{ type: 'a', subtype: 'b' }, { type: 'a' }, { type: 1 }, {}].map(kindOf)).toEqual([
     'a/b',

@@ -1,7 +1,7 @@
 /**
-  * Shapes of foreign records, in a notation for people: `id title? usage{input output} input* content{<text> text <call> id}`.
-  * Names are fields. `?`: not in every record. `*`: the contents are opaque. `"`: a text that contains JSON. `{…}`: the
-  * fields of the object, or of the objects in the list. `<kind>`: the fields of objects of this kind follow.
+ * Shapes of foreign records, in a notation for people: `id title? usage{input output} input* content{<text> text <call> id}`.
+ * Names are fields. `?`: not in every record. `*`: the contents are opaque. `"`: a text that contains JSON. `{…}`: the
+ * fields of the object, or of the objects in the list. `<kind>`: the fields of objects of this kind follow.
  */
 
 export interface Field {

@@ -58,7 +58,7 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['if true; then cat a; fi', ['a']],
   ['(cat a)', ['a']],
   ['cat a a', ['a']],
-  // A folder is left with its brackets, and one that is not known says nothing.
+  // A subshell's folder ends with its brackets, and in an unknown folder nothing is reported.
   ['(cd x && cat y); cat z', ['x/y', 'z']],
   ['cd x | cat y', ['y']],
   ['cd x 2>/dev/null && cat y', ['x/y']],
@@ -80,7 +80,7 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ['grep --color foo f', ['f']],
   ["sed --quiet '1p' f", ['f']],
   ['sed -n --expression=1p f', ['f']],
-  // Programs that run another.
+  // Programs that run other programs.
   ['env -u A B=1 cat f', ['f']],
   ['timeout -k 1 5 nice -n 3 cat f', ['f']],
   ['sudo -u bob cat f', ['f']],
@@ -101,16 +101,12 @@ const CASES: readonly (readonly [string, readonly string[]])[] = [
   ["cat 'open", []],
 ];
 
-verifies(
-  'AG-8',
-  'the files that simple read commands read are found by parsing the command line',
-  () => {
-    const found = CASES.map(([command]) => [command, shellReads(command)]);
-    expect(found).toEqual(CASES);
-  },
-);
+verifies('AG-8', 'files read by simple commands are found by parsing the command line', () => {
+  const found = CASES.map(([command]) => [command, shellReads(command)]);
+  expect(found).toEqual(CASES);
+});
 
-verifies('AG-8', 'a command is a read only when every script of it prints', () => {
+verifies('AG-8', 'a command is a read only when every part of it prints', () => {
   const commands = [
     "sed -n '1,5p' f",
     'sed -n -e 1p -e 3p f',
@@ -142,11 +138,11 @@ verifies('AG-8', 'no command line takes long or throws', () => {
   }
 });
 
-test('a command that is too long to be looked at reads nothing', () => {
+test('a command too long to be parsed reads nothing', () => {
   expect(shellReads(`cat a ${'#'.repeat(70_000)}`)).toEqual([]);
 });
 
-test('what a command line reads is bounded: in paths, and in the length of each', () => {
+test('the files of a command line are bounded in number, and each path in length', () => {
   const deep = shellReads('cd a;cat b;'.repeat(5_900));
   expect(deep.slice(0, 2)).toEqual(['a/b', 'a/a/b']);
   expect(Math.max(...deep.map(({ length }) => length))).toBeLessThanOrEqual(4_097);

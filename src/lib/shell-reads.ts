@@ -1,6 +1,6 @@
 /**
-  * Finds the files that a shell command line reads (AG-8), by parsing words outside of quotes, never by searching output.
-  * Contract: only certain reads are reported. A word with an expansion or a glob is skipped, never guessed.
+ * Finds the files that a shell command line reads (AG-8), by parsing words outside of quotes, never by searching output.
+ * Contract: only certain reads are reported. A word with an expansion or a glob is skipped, never guessed.
  */
 
 import { isLonger } from './byte-text.ts';

@@ -7,7 +7,7 @@ const FORBIDDEN =
 const anyText = fc.string({ unit: 'binary', maxLength: 300 });
 
 describe('forTerminal', () => {
-  test('shows escape sequences instead of obeying them', () => {
+  test('shows escape sequences instead of passing them on', () => {
     expect(forTerminal('\u001b[31mred\u001b[0m \u009b2J\u0007')).toBe(
       '\\u{1b}[31mred\\u{1b}[0m \\u{9b}2J\\u{7}',
     );
@@ -19,12 +19,12 @@ describe('forTerminal', () => {
     );
   });
 
-  test('leaves ordinary text of any script as it is', () => {
+  test('leaves ordinary text of any script unchanged', () => {
     const text = 'Zażółć gęślą jaźń\n\t日本語 עברית العربية ไทย é e\u0301 ✓ →';
     expect(forTerminal(text)).toBe(text);
   });
 
-  test('leaves whole emoji with their joiners and selectors as they are', () => {
+  test('leaves complete emoji with their joiners and selectors unchanged', () => {
     const text = '👩‍👩‍👧 🏳️‍🌈 ❤️ 👍🏽 🇵🇱 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿';
     expect(forTerminal(text)).toBe(text);
     expect(forTerminal('x\u200dy\ufe0f')).toBe('x\\u{200d}y\\u{fe0f}');
@@ -44,7 +44,7 @@ describe('forTerminal', () => {
     expect(came).toEqual([]);
   });
 
-  test('lets no control character through in any text and is the same when done twice', () => {
+  test('lets no control character through in any text, and gives the same when applied twice', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const safe = forTerminal(text);
@@ -57,7 +57,7 @@ describe('forTerminal', () => {
 });
 
 describe('oneLine', () => {
-  test('runs white space together and leaves what fits', () => {
+  test('collapses white space and leaves text that fits', () => {
     expect(oneLine('  a \n\t b  ', 10)).toBe('a b');
     expect(oneLine('0123456789', 10)).toBe('0123456789');
   });
@@ -72,7 +72,7 @@ describe('oneLine', () => {
     expect(oneLine('abc', 0)).toBe('');
   });
 
-  test('never takes more columns than it may, for any text', () => {
+  test('never exceeds its columns, for any text', () => {
     fc.assert(
       fc.property(anyText, fc.nat(120), (text, width) => {
         const line = oneLine(text, width);
@@ -81,7 +81,7 @@ describe('oneLine', () => {
     );
   });
 
-  test('cuts a text of many megabytes at once', () => {
+  test('cuts a text of many megabytes immediately', () => {
     expect(oneLine('x'.repeat(8_000_000), 4)).toBe('xxx…');
   });
 });
@@ -113,7 +113,7 @@ describe('wrapLines', () => {
     ]);
   });
 
-  test('loses nothing but line ends and the spaces at them, and keeps to the width', () => {
+  test('loses nothing but line ends and the spaces around them, and stays within the width', () => {
     const words = fc.string({ unit: fc.constantFrom('a', ' ', 'é', '日', '。', '👩‍👧', '\n') });
     fc.assert(
       fc.property(fc.oneof(anyText, words), fc.integer({ min: 2, max: 40 }), (text, width) => {

@@ -19,7 +19,7 @@ export function oneLine(text: string, width: number, ellipsis = '…'): string {
 }
 
 /**
-  * Escaped text as lines of at most `width` columns, broken between words. A word longer than a line is broken inside.
+ * Escaped text as lines of at most `width` columns, broken between words. A word longer than a line is broken inside.
  * Spaces at a break are dropped.
  */
 export function wrapLines(text: string, width: number): string[] {
@@ -62,7 +62,7 @@ function wrapLine(line: string, width: number): string[] {
     const space = segment === ' ';
     const between = line[index - 1] === ' ' || before === 2 || (wide === 2 && index > start);
     if (word && !space && between && !NO_START.test(segment)) place = { at: index, used };
-    // A character wider than the whole line is still printed.
+    // A character wider than the line is still printed.
     if (!space && used + wide > width && used > 0) {
       const fits = place.at > start;
       lines.push(fits ? line.slice(start, place.at).trimEnd() : line.slice(start, index));

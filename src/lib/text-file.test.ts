@@ -20,12 +20,12 @@ test('a file up to the limit is read, a larger one is refused', () => {
   writeFileSync(path, 'x'.repeat(100));
   expect(read(path, 100).text).toHaveLength(100);
   expect(() => read(path, 99)).toThrow(`${path}: is larger than 99 bytes`);
-  // Without room on the disk, and more than a buffer can have.
+  // A sparse file, larger than a buffer can be.
   truncateSync(path, 2 ** 40);
   expect(() => read(path, 100)).toThrow('is larger than 100 bytes');
 });
 
-test('a file that has more bytes than its size says is refused too', () => {
+test('a file with more bytes than its reported size is refused too', () => {
   // Its size is 0.
   const path = '/proc/self/status';
   if (!existsSync(path)) return;
@@ -35,7 +35,7 @@ test('a file that has more bytes than its size says is refused too', () => {
   expect(read(path, 1_000_000).text).toContain('Name:');
 });
 
-test('a folder and bytes that are no UTF-8 are refused', () => {
+test('a folder and invalid UTF-8 are refused', () => {
   const folder = testFolder();
   expect(() => read(folder, 100)).toThrow('is not a regular file');
   const path = join(folder, 'latin1');
@@ -46,14 +46,14 @@ test('a folder and bytes that are no UTF-8 are refused', () => {
 describe('a hand-written file', () => {
   const textOf = (path: string) => read(path, 100).text;
 
-  test('is read, also through a link', () => {
+  test('is read, even through a link', () => {
     const folder = testFolder();
     writeFileSync(join(folder, 'f'), 'héllo');
     symlinkSync('f', join(folder, 'l'));
     expect([textOf(join(folder, 'f')), textOf(join(folder, 'l'))]).toEqual(['héllo', 'héllo']);
   });
 
-  test('is refused where it is no regular file, too large, or no UTF-8', () => {
+  test('is refused if it is not a regular file, too large, or not UTF-8', () => {
     const folder = testFolder();
     const at = (name: string) => join(folder, name);
     mkdirSync(at('folder'));

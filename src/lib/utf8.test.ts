@@ -6,7 +6,7 @@ import { isoTime } from './iso-time.ts';
 import { checkValue, nestsDeeper } from './json.ts';
 import { cutUtf8, utf8Bytes, wellFormed } from './utf8.ts';
 
-test('a text is cut at most at the limit, on a character boundary, and is then its own beginning', () => {
+test('a text is cut at the limit or before, on a character boundary, and is a prefix of the original', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary', maxLength: 60 }),
@@ -24,7 +24,7 @@ test('a text is cut at most at the limit, on a character boundary, and is then i
   );
 });
 
-test('byte text goes back to the text it came from, keys too', () => {
+test('byte text converts back to the original text, including keys', () => {
   const value = {
     'ключ 🚀': ['naïve', { deep: '日本語', number: 1, nothing: null }],
     __proto__: null,
@@ -34,7 +34,7 @@ test('byte text goes back to the text it came from, keys too', () => {
   expect(JSON.stringify(toByteText({ a: 'é' }))).toBe(Buffer.from('{"a":"é"}').toString('latin1'));
 });
 
-test('nesting is measured without parsing, brackets in strings do not count', () => {
+test('nesting is measured without parsing, and brackets in strings do not count', () => {
   expect(nestsDeeper('[[[]]]', 3)).toBe(false);
   expect(nestsDeeper('[[[]]]', 2)).toBe(true);
   expect(nestsDeeper('["[[[[", "\\"[[[["]', 1)).toBe(false);
@@ -45,7 +45,7 @@ test('nesting is measured without parsing, brackets in strings do not count', ()
   expect(cpuMs() - start).toBeLessThan(1_000);
 });
 
-test('a value that is too deep, or has numbers that parsing changed, is reported', () => {
+test('a value that is too deep, or has numbers changed by parsing, is reported', () => {
   const nothing = { too_deep: false, lossy_number: false };
   expect(checkValue({ a: [1, 'x', null] }, 3, { ...nothing })).toEqual(nothing);
   expect(checkValue([[[]]], 2, { ...nothing })).toEqual({ too_deep: true, lossy_number: false });

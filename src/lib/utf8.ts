@@ -14,6 +14,13 @@ export function headCopy(text: string, most: number): string {
   return Buffer.from(text.slice(0, most), 'utf16le').toString('utf16le');
 }
 
+/** At most `most` units, then an ellipsis if there are more. Splits no surrogate pair. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = headCopy(text, most).replace(/[\ud800-\udbff]$/, '');
+  return `${head.trimEnd()}…`;
+}
+
 /** Replaces lone surrogates with U+FFFD. */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();

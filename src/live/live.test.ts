@@ -57,9 +57,9 @@ test('an unknown field in a token file is refused with its position: a misspelt 
   };
   expect(refusal({ tokens: [{ ...token, session: ['s'], expires: '2026' }], note: 1 })).toBe(
     [
-      'F:1:48: tokens[0].session is no known field; did you mean sessions?',
-      'F:1:64: tokens[0].expires is no known field; did you mean expires_at?',
-      'F:1:83: note is no known field; known are tokens',
+      'F:1:48: tokens[0].session: unknown field; did you mean sessions?',
+      'F:1:64: tokens[0].expires: unknown field; did you mean expires_at?',
+      'F:1:83: note: unknown field; expected one of: tokens',
     ].join('\n'),
   );
 });

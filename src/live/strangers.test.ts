@@ -89,7 +89,7 @@ function running(limits: Partial<CollectorLimits> = {}, elapsed = () => 0): Runn
     const [ours, theirs] = duplexPair();
     const client = clientOf(theirs, theirs);
     clients.push(client);
-    // As a socket does.
+    // Like a socket.
     theirs.on('close', () => ours.destroy());
     collector.accept({ stream: ours, peer: 'memory', private: own, waited_ms: 0 });
     return client;

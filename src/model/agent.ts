@@ -108,7 +108,7 @@ export interface SessionPart {
 
 /**
  * Turns native records into drafts, one at a time and in order, with whatever state it needs.
-  * Contract: never throws; an unknown record becomes a `problem` draft; the same records result in the same drafts.
+ * Contract: never throws; an unknown record becomes a `problem` draft; the same records result in the same drafts.
  */
 export interface Decoder {
   record(value: unknown, out: Draft[], part?: SessionPart): void;
@@ -141,8 +141,8 @@ export interface SessionDecoderOptions {
 export type Unreadable = (error: Error) => void;
 
 /**
-  * A cache of data that was read for one session and is valid for others, under keys that the reader chooses. Contract: it
-  * lives as long as one command; files that are added during that time may be missed.
+ * A cache of data that was read for one session and is valid for others, under keys that the reader chooses. Contract: it
+ * lives as long as one command; files that are added during that time may be missed.
  */
 export type Memo = Map<string, unknown>;
 
@@ -168,8 +168,8 @@ export interface SessionFiles {
   timeOf(value: unknown): number | null;
   decoder(options?: SessionDecoderOptions): Decoder;
   /**
-    * Set if the stream and the session file have different ids for the same call: a key that is the same in both.
-    * Calls with the same key and the same end are matched in order. Null: the stream never shows such a call.
+   * Set if the stream and the session file have different ids for the same call: a key that is the same in both.
+   * Calls with the same key and the same end are matched in order. Null: the stream never shows such a call.
    */
   keyOf?(call: { tool: string; native_tool: string; input: unknown }): string | null;
 }

@@ -1,5 +1,5 @@
 /**
-  * Drafts: the decoded form of one native record, before names are canonical and calls are paired.
+ * Drafts: the decoded form of one native record, before names are canonical and calls are paired.
  * Contract: a draft contains only what its record says. `call_id` is the agent's own id; tool names are native;
  * the correlator adds step, sequence, duration and the tool's name on later events, and closes calls that never ended.
  */

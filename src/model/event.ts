@@ -1,7 +1,7 @@
 /**
  * The canonical event: one vocabulary for all agents.
-  * Contract: within a run, `seq` counts from 1 without gaps and `at_ms` never decreases; `raw` names the line that the
-  * event was decoded from, or is null if tacho itself is the source. Unknown values are null, never omitted.
+ * Contract: within a run, `seq` counts from 1 without gaps and `at_ms` never decreases; `raw` names the line that the
+ * event was decoded from, or is null if tacho itself is the source. Unknown values are null, never omitted.
  */
 import { type Static, Type } from 'typebox';
 import {

@@ -1,7 +1,7 @@
 /**
  * The messages of the live protocol, v1: one JSON object per line.
-  * Contract: a nullable field may be omitted; unlisted fields are kept and forwarded. Messages from an agent are numbered:
-  * `seq` counts the session's messages from 1 without gaps.
+ * Contract: a nullable field may be omitted; unlisted fields are kept and forwarded. Messages from an agent are numbered:
+ * `seq` counts the session's messages from 1 without gaps.
  */
 import { type Static, Type } from 'typebox';
 import {

@@ -7,7 +7,7 @@ const Cut = { truncated: Type.Boolean(), original_bytes: NullableInteger };
 const Open = <T extends Parameters<typeof Type.Object>[0]>(fields: T) =>
   Type.Object(fields, { additionalProperties: true });
 
-/** Declared data keys of each external type (RE-9): always present, null when unknown. */
+/** Declared data keys of each external type (RE-9): always present, null if unknown. */
 export const RunEventData = {
   run_started: Open({
     agent: Type.String(),

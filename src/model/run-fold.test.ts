@@ -16,7 +16,7 @@ describe('usage', () => {
   const report = (mode: 'add' | 'total', input: number | null, cost_usd: number | null) =>
     make('usage_reported', { mode, usage: { ...USAGE, input }, cost_usd }).data;
 
-  test('is the sum of reports that add, by what they know', () => {
+  test('is the sum of incremental reports, for each known figure', () => {
     const fold = new UsageFold();
     for (const data of [report('add', null, 0.5), report('add', 7, null), report('add', 3, 0.25)])
       fold.push(data);
@@ -28,7 +28,7 @@ describe('usage', () => {
     expect(tokensUsed(fold.tokens)).toBe(85);
   });
 
-  test('is what the last total says, and unknown where that says nothing', () => {
+  test('is the last total, and unknown for figures that it lacks', () => {
     const fold = new UsageFold();
     for (const data of [report('add', 100, 0.5), report('total', null, null)]) fold.push(data);
     expect(fold).toMatchObject({ tokens: { ...USAGE, input: null }, cost_usd: null });
@@ -79,7 +79,7 @@ test('the final output keeps whole texts within its limit, and counts the others
 });
 
 describe('spoken text', () => {
-  test('lacks of a message what its pieces did not bring', () => {
+  test('completes a message with the part that was not streamed', () => {
     const spoken = new SpokenText(10);
     const piece = (message_id: string | null, text: string) => spoken.piece({ message_id, text });
     expect([piece('m1', 'Hel'), piece(null, 'lo')]).toEqual([true, false]);
@@ -89,7 +89,7 @@ describe('spoken text', () => {
     expect(spoken.whole({ message_id: 'm4', text: 'c' })).toBe(null);
   });
 
-  test('that is no beginning of its message, or too long to be kept, lacks nothing', () => {
+  test('adds nothing when its pieces do not match the message, or are too long to be kept', () => {
     const spoken = new SpokenText(10);
     for (const text of ['Hallo', 'eleven more']) {
       spoken.piece({ message_id: null, text });

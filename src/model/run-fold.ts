@@ -1,5 +1,5 @@
 /**
-  * The only fold of a run's events: usage, texts, open calls and state. Every view uses it.
+ * The only fold of a run's events: usage, texts, open calls and state. Every view uses it.
  * Contract: pure; memory is bounded by the limits that are passed in.
  */
 import type { DataOf, Event, EventOf } from './event.ts';

@@ -10,7 +10,7 @@ import type { FileOperation } from '../model/words.ts';
 
 interface Entry {
   path: string;
-  /** Net effect of the calls; `none` for created and deleted again, null when no call touched it. */
+  /** Net effect of the calls; `none` for created and deleted again, null if no call touched it. */
   tool: FileOperation | 'none' | null;
   git: FileOperation | null;
   size: number | null;

@@ -1,5 +1,6 @@
 /** `--fail-on`: conditions that make a successful run fail. Pure. */
 import { plural } from '../lib/figures.ts';
+import { gapsText } from '../lib/record-words.ts';
 import type { Completeness } from '../model/parts.ts';
 import type { CallStatus, FailOn } from '../model/words.ts';
 import type { ReportedCall, RunReport } from './run-report.ts';
@@ -30,18 +31,26 @@ function badCalls(condition: keyof typeof STATUSES, { calls, counts }: RunReport
   return { condition, message, calls: calls.filter(({ status }) => statuses.includes(status)) };
 }
 
+/** What the record lacks; null if it is complete. */
+export function incompleteText(completeness: Completeness): string | null {
+  const { grade } = completeness;
+  if (grade === 'complete') return null;
+  const gaps = gapsText(completeness);
+  const found = grade === 'unavailable' ? 'empty' : 'incomplete';
+  return `the record is ${found}${gaps === '' ? '' : `: ${gaps}`}`;
+}
+
 export function caughtBy(
   conditions: readonly FailOn[],
   report: RunReport,
-  { grade, gaps }: Completeness,
+  completeness: Completeness,
 ): Caught[] {
   return [...new Set(conditions)].flatMap((condition): Caught[] => {
     if (condition !== 'incomplete') {
       const caught = badCalls(condition, report);
       return caught === null ? [] : [caught];
     }
-    if (grade === 'complete') return [];
-    const message = `the record is ${grade}${gaps.length === 0 ? '' : `: ${gaps.join(', ')}`}`;
-    return [{ condition, message, calls: [] }];
+    const message = incompleteText(completeness);
+    return message === null ? [] : [{ condition, message, calls: [] }];
   });
 }

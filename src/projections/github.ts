@@ -1,7 +1,7 @@
 /** Output for GitHub Actions: annotations, as lines of output, and a step summary, as Markdown in a file. */
 import { forActions, forTerminal } from '../lib/foreign-text.ts';
 import { lazy } from '../lib/lazy.ts';
-import { utf8Bytes } from '../lib/utf8.ts';
+import { shortened, utf8Bytes } from '../lib/utf8.ts';
 
 export interface Annotation {
   level: 'error' | 'warning' | 'notice';
@@ -48,9 +48,9 @@ const CONTROLS = lazy(() => /[\p{Cc}\p{Cf}\p{Cs}]/gu);
 
 /** Foreign text as one line of literal Markdown: no markup, HTML, links or mentions. */
 export function markdownText(text: string, chars_max = 300): string {
-  const line = text.replace(/\s+/g, ' ').replace(CONTROLS(), '').trim();
-  const cut = line.length > chars_max ? `${line.slice(0, chars_max)}…` : line;
-  return cut
+  return shortened(text.replace(/\s+/g, ' ').trim(), chars_max)
+    .replace(CONTROLS(), '')
+    .trim()
     .replace(/[\\`*_{}[\]()#+!|~-]/g, '\\$&')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
@@ -58,6 +58,14 @@ export function markdownText(text: string, chars_max = 300): string {
     .replaceAll('@', '&#64;')
     .replaceAll('://', '&#58;//')
     .replace(/www\./gi, (found) => found.replace('.', '&#46;'));
+}
+
+/** The same for a text of several lines, still in one line of Markdown: nothing in it begins a block. */
+export function markdownLines(text: string, chars_max: number): string {
+  return shortened(text.trim(), chars_max)
+    .split('\n')
+    .map((line) => markdownText(line, chars_max + 1))
+    .join('<br>');
 }
 
 interface SummaryTable {

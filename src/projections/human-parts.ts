@@ -43,7 +43,7 @@ const MARKS: Record<CallStatus, { sign: string; ascii: string; paint: keyof Colo
   error: { sign: '✗', ascii: 'FAIL', paint: 'red' },
   timeout: { sign: '✗', ascii: 'FAIL', paint: 'red' },
   denied: { sign: '⊘', ascii: 'denied', paint: 'yellow' },
-  cancelled: { sign: '⊘', ascii: 'stopped', paint: 'yellow' },
+  cancelled: { sign: '⊘', ascii: 'stop', paint: 'yellow' },
   unknown: { sign: '?', ascii: '?', paint: 'dim' },
 };
 
@@ -192,7 +192,8 @@ export function summaryText(
     tokensText(tokensUsed(end.usage), end.usage),
     end.cost_usd === null ? 'cost unknown' : costText(end.cost_usd),
     end.duration_ms === null ? 'duration unknown' : durationText(end.duration_ms),
-    ...(complete ? [record] : []),
+    // A failed run has its error directly below the figures.
+    ...(complete && end.error === null ? [record] : []),
   ];
   const below = (text: string, paint: Paint) =>
     wrappedLines(text, 2, style)
@@ -201,7 +202,7 @@ export function summaryText(
   return [
     flowed(figures, '  ', style),
     end.error === null ? '' : below(end.error, colour.red),
-    complete ? '' : below(record, colour.yellow),
+    complete && end.error === null ? '' : below(record, complete ? colour.dim : colour.yellow),
     files.length === 0 ? '' : below(filesText(files), colour.dim),
     below(`read it again: tacho show ${shortRunId(run_id)}`, colour.dim),
   ].join('');
@@ -212,7 +213,8 @@ export function resultMark(ok: boolean, reason: string, style: HumanStyle): stri
   const mark = markOf(ok ? 'ok' : reason === 'cancelled' ? 'cancelled' : 'error', style);
   const word = style.colour.bold(oneLine(reason, 40));
   if (style.unicode) return `${mark} ${word}`;
-  return reason === 'ok' ? mark.trimEnd() : `${mark.trimEnd()} ${word}`;
+  if (reason === 'ok') return mark.trimEnd();
+  return reason === 'cancelled' ? word : `${mark.trimEnd()} ${word}`;
 }
 
 function filesText(files: readonly Artifact[]): string {

@@ -120,6 +120,30 @@ describe('human output', () => {
     );
   });
 
+  test('has the error of a failed run first, then its record, and names each gap once', () => {
+    const make = createMaker();
+    const end = { ok: false, exit_reason: 'cancelled', error: 'cancelled by SIGINT' } as const;
+    const stopped = [
+      make('problem', { code: 'unfinished_call' }),
+      make('problem', { code: 'no_end_record' }),
+      make('run_finished', {
+        ...end,
+        completeness: { grade: 'partial', gaps: ['no_end_record'], filled: [] },
+      }),
+    ];
+    const ascii = { unicode: false, width: 200 };
+    expect(print(stopped, ascii).split('\n').slice(-5)).toEqual([
+      expect.stringMatching(/^cancelled - 1 step - /),
+      '  cancelled by SIGINT',
+      '  record incomplete: no end record',
+      '  read it again: tacho show 1',
+      '',
+    ]);
+    expect(print(stopped, ascii)).not.toContain('no_end_record');
+    const failed = print([make('run_finished', { ...end, exit_reason: 'timeout' })], ascii);
+    expect(failed).toMatch(/^FAIL timeout - .*\n {2}cancelled by SIGINT\n {2}record complete\n/m);
+  });
+
   test.each([80, 200])('keeps every line to a width of %i columns', (width) => {
     const make = createMaker();
     const long = 'a word or two 日本語の長い文章 '.repeat(40);

@@ -22,7 +22,7 @@ import {
 } from './human-parts.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 import { TextStream } from './text-stream.ts';
-import { warningOf } from './warnings.ts';
+import { shownWarning } from './warnings.ts';
 
 export type { Colours } from './human-parts.ts';
 
@@ -193,7 +193,7 @@ export class HumanProjection {
   }
 
   #warning(event: Event): string {
-    const text = warningOf(event);
+    const text = shownWarning(event);
     if (text === null) return '';
     this.#warnings += 1;
     if (this.#warnings > PROJECTION_LIMITS.outcome_warnings_max) return '';

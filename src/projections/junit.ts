@@ -7,7 +7,7 @@ export interface JunitCase {
   name: string;
   /** The group of the case, as consumers show it. */
   classname: string;
-  /** Null when unknown; the attribute is then omitted. */
+  /** Null if unknown; the attribute is then omitted. */
   duration_ms: number | null;
   /** `failure`: the check failed. `error`: it could not be judged. */
   problem: { kind: 'failure' | 'error'; message: string; text: string } | null;

@@ -8,9 +8,9 @@ export const PROJECTION_LIMITS = {
   open_speakers_chars_max: 64 * 1024 * 1024,
   /** Calls that an outcome lists: about 25 MB in the index. All are counted, and the transcript has all of them. */
   outcome_calls_max: 100_000,
-  /** Warnings in an outcome: more than anybody reads; the rest is counted. */
+  /** Warnings in an outcome: more than anyone reads; the rest is counted. */
   outcome_warnings_max: 200,
-  /** Calls that a report for CI lists, and characters per text: more than anybody reads. All calls are counted. */
+  /** Calls that a report for CI lists, and characters per text: more than anyone reads. All calls are counted. */
   report_calls_max: 1_000,
   report_chars_max: 300,
   /** Bytes of one warning: one readable line, not a dump. */

@@ -98,7 +98,7 @@ export class CallFold {
     return { index: this.#open.count, call_id, call, exit_code: null, started_ms: null, reads };
   }
 
-  /** A call that is known only by its end; null when it has already ended. */
+  /** A call that is known only by its end; null if it has already ended. */
   #orphan(data: DataOf<'call_finished'>): OpenCall | null {
     if (this.#indexOf(data.call_id) !== undefined) return null;
     const open = this.#opened(data.call_id, bareCall(data), []);

@@ -37,7 +37,7 @@ export function createOutcomeFold(options: OutcomeOptions) {
       else if (event.kind === 'run_started') artifacts.base(event.data.cwd);
       else if (event.kind === 'session_started') artifacts.base(event.data.cwd);
     },
-    /** The outcome so far. Calls without an end are cancelled in a finished run, else unknown; `onCall` gets them. */
+    /** The outcome so far. Calls without an end are cancelled in a finished run, otherwise unknown; `onCall` gets them. */
     finish(): RunOutcome {
       const end = run.finished?.data ?? null;
       const { session_id } = run.names;

@@ -30,13 +30,26 @@ describe('the report of a run', () => {
       input: { file_path: '/home/user/project/a.txt' },
     }),
     make('permission_asked', { call_id: 'c2' }),
-    make('call_finished', { call_id: 'c2', tool: 'Read', status: 'error', output: '\nno such\n' }),
+    make('call_finished', {
+      call_id: 'c2',
+      tool: 'Read',
+      status: 'error',
+      output: '\n<e>no such</e>\n',
+    }),
+    bash('c5', `npm test ${'x'.repeat(400)}`),
+    make('call_finished', {
+      call_id: 'c5',
+      status: 'error',
+      output: 'Exit code 1\n\n> test\n> node test.js\n\nsum is -1\n',
+    }),
     bash('c3', 'sleep 9'),
     make('call_finished', { call_id: 'c3', status: 'ok' }),
     make('call_updated', { call_id: 'c3', status: 'timeout', exit_code: 124 }),
     bash('c4', 'true'),
     make('call_finished', { call_id: 'c9', tool: 'Glob', status: 'ok' }),
     make('provider_retried'),
+    make('problem', { code: 'unfinished_call' }),
+    make('problem', { code: 'no_end_record' }),
     make('run_finished'),
   ]);
 
@@ -45,16 +58,17 @@ describe('the report of a run', () => {
     expect(rows).toEqual([
       ['Bash: node test.js', 'denied', 'requires approval'],
       ['Read: a.txt', 'error', 'no such'],
+      [`Bash: npm test ${'x'.repeat(291)}…`, 'error', 'sum is -1'],
       ['Bash: sleep 9', 'timeout', null],
       ['Bash: true', 'cancelled', null],
       ['Glob', 'ok', null],
     ]);
-    expect(report.calls[2]?.exit_code).toBe(124);
-    const counts = { denied: 1, error: 1, ok: 1, timeout: 1, cancelled: 1 };
+    expect(report.calls[3]?.exit_code).toBe(124);
+    const counts = { denied: 1, error: 2, ok: 1, timeout: 1, cancelled: 1 };
     expect(Object.fromEntries(report.counts)).toEqual(counts);
   });
 
-  test('has the warnings that do not belong to a call', () => {
+  test('has the warnings that neither a call nor the completeness of the record shows', () => {
     expect(report.warnings).toEqual([expect.stringMatching(/^provider retry/)]);
   });
 
@@ -68,8 +82,8 @@ describe('the report of a run', () => {
       found.map(({ condition, message, calls }) => [condition, message, calls.length]),
     ).toEqual([
       ['denied', '1 call was denied', 1],
-      ['failed-call', '2 calls failed', 2],
-      ['incomplete', 'the record is partial: no_end_record', 0],
+      ['failed-call', '3 calls failed', 3],
+      ['incomplete', 'the record is incomplete: no end record', 0],
     ]);
     expect(caughtBy([], report, COMPLETE)).toEqual([]);
     expect(caughtBy(FAIL_ON, reportOf([make('run_started')]), COMPLETE)).toEqual([]);

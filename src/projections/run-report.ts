@@ -1,12 +1,12 @@
 /** Events → a report for CI: calls with command or path and the reason of a failure, and warnings. Pure. */
 import { callText } from '../lib/call-text.ts';
 import { LIMITS } from '../lib/limits.ts';
-import { headCopy } from '../lib/utf8.ts';
+import { shortened } from '../lib/utf8.ts';
 import type { DataOf, Event } from '../model/event.ts';
 import { OpenCalls } from '../model/run-fold.ts';
 import type { CallStatus } from '../model/words.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
-import { warningOf } from './warnings.ts';
+import { shownWarning } from './warnings.ts';
 
 export interface ReportedCall {
   tool: string;
@@ -15,7 +15,7 @@ export interface ReportedCall {
   status: CallStatus;
   exit_code: number | null;
   duration_ms: number | null;
-  /** Why it was denied or failed; null when unknown, or when it succeeded. */
+  /** Why it was denied or failed; null if unknown, or when it succeeded. */
   reason: string | null;
 }
 
@@ -31,9 +31,19 @@ export interface RunReport {
 export const callName = ({ tool, about }: ReportedCall) =>
   about === '' ? tool : `${tool}: ${about}`;
 
-const short = (text: string) => headCopy(text.trim(), PROJECTION_LIMITS.report_chars_max);
-const firstLine = (text: string | null) =>
-  text?.split('\n', 50).find((line) => line.trim() !== '') ?? null;
+const short = (text: string) => shortened(text.trim(), PROJECTION_LIMITS.report_chars_max);
+
+/** Lines before the output itself: the exit code, which is known, and what a package manager runs. */
+const PREAMBLE = /^(?:exit code:? \d+|> .*)$/i;
+
+/** The first line of an output that says something about the failure. */
+function reasonIn(output: string): string | null {
+  // Some agents wrap an error in a tag for the model.
+  const text = output.replace(/^\s*<(\w+)>([\s\S]*)<\/\1>\s*$/, '$2');
+  const lines = text.split('\n', 50).map((line) => line.trim());
+  const filled = lines.filter((line) => line !== '');
+  return filled.find((line) => !PREAMBLE.test(line)) ?? filled[0] ?? null;
+}
 
 export class RunReportFold {
   readonly #open = new OpenCalls<ReportedCall>(
@@ -74,7 +84,7 @@ export class RunReportFold {
       case 'permission_asked':
         return;
     }
-    const text = warningOf(event);
+    const text = shownWarning(event);
     if (text !== null && this.#warnings.length < PROJECTION_LIMITS.outcome_warnings_max)
       this.#warnings.push(short(text));
   }
@@ -113,7 +123,7 @@ export class RunReportFold {
 
   #finished(call: ReportedCall, data: DataOf<'call_finished'>): void {
     const { status, exit_code, duration_ms, output } = data;
-    const why = status === 'ok' || status === 'unknown' ? null : firstLine(output);
+    const why = status === 'ok' || status === 'unknown' ? null : reasonIn(output ?? '');
     call.reason = call.reason ?? (why === null ? null : short(why));
     call.status = status;
     call.exit_code = exit_code;

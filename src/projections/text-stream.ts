@@ -38,7 +38,7 @@ export class TextStream {
   }
 
   /**
-   * The end of a message: the rest that its pieces did not contain, and a line end; null when none of it was printed.
+   * The end of a message: the rest that its pieces did not contain, and a line end; null if none of it was printed.
    * Pieces can be missing at the end if the agent or the recorder holds text back.
    */
   finishMessage(message: DataOf<'message_finished'>): string | null {
@@ -55,7 +55,7 @@ export class TextStream {
   }
 }
 
-/** The start of the last character if it may still grow, else the end. */
+/** The start of the last character if it may still grow, otherwise the end. */
 function unfinishedFrom(text: string): number {
   const last = text.charCodeAt(text.length - 1);
   const settled = last === 10 || last === 9 || (last >= 32 && last < 127);

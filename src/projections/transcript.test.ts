@@ -313,7 +313,7 @@ describe('the same scenario', () => {
 
   verifies(
     'TR-4',
-    'has canonical names, fields and one result a call for every agent',
+    'has canonical names, fields and one result per call for every agent',
     async () => {
       // Built-in and generic agents have no recordings of these tasks.
       const agents = (await allAgents()).filter(({ binaries }) => binaries.length > 0);

@@ -4,6 +4,7 @@ import { changedText } from '../lib/byte-text.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { cutUtf8, wellFormed } from '../lib/utf8.ts';
 import type { DataOf, Event, EventOf } from '../model/event.ts';
+import type { ProblemCode, ProblemStage } from '../model/words.ts';
 import { PROJECTION_LIMITS } from './limits.ts';
 
 const UNSEEN = 'there is no git work tree: files that commands changed are not listed';
@@ -66,7 +67,7 @@ export function createWarningFold(byte_text = false) {
 }
 
 /** The warning in an event; null for none. Foreign text, not escaped yet. */
-export function warningOf(event: Event): string | null {
+function warningOf(event: Event): string | null {
   switch (event.kind) {
     case 'provider_retried':
       return providerRetry(event.data);
@@ -86,6 +87,18 @@ export function warningOf(event: Event): string | null {
       return null;
   }
 }
+
+/** The same for people, who also see the calls and the gaps of the record: these show some problems as well. */
+export function shownWarning(event: Event): string | null {
+  if (event.kind !== 'problem') return warningOf(event);
+  const { stage, code, detail } = event.data;
+  if (SHOWN_ELSEWHERE.includes(code)) return null;
+  return SENTENCES.includes(stage) && detail !== '' ? detail : warningOf(event);
+}
+
+const SHOWN_ELSEWHERE: readonly ProblemCode[] = ['no_end_record', 'unfinished_call'];
+/** Stages with details that need no code before them. */
+const SENTENCES: readonly ProblemStage[] = ['process', 'store'];
 
 function providerRetry(data: DataOf<'provider_retried'>): string {
   const { attempt, max_attempts, status, backoff_ms } = data;

@@ -1,18 +1,18 @@
 /**
  * Finds many fixed texts in one pass (Wu and Manber): a text that contains none of them is scanned in steps of several
- * characters. Contract: the time depends not on the number of texts, only on how often one of them may begin.
+ * characters. Contract: the time does not depend on the number of texts, only on how often one of them may begin.
  */
 
-/** Characters that are looked up together. The texts to find have at least as many. */
+/** Characters that are looked up together. Every text to find has at least this many. */
 const BLOCK_CHARS_MAX = 7;
 
-/** A secret in a text. `value` is the basis of its mark if that is not the text itself. */
+/** A secret in a text. `value` is the basis of its mark if it differs from the text. */
 export interface Found {
   start: number;
   end: number;
   kind: string;
   value?: string;
-  /** Whether the character before or after contains a part of it too. */
+  /** Whether the character before or after also contains a part of it. */
   before?: boolean;
   after?: boolean;
 }
@@ -20,7 +20,7 @@ export interface Found {
 /** A text to find, and how to handle a match. */
 export interface Anchor {
   text: string;
-  /** Adds a match and returns its end. Before that, only other anchors are searched for. */
+  /** Adds a match and returns its end. Up to there, only other anchors are searched for. */
   take(text: string, at: number, found: Found[]): number;
 }
 

@@ -48,7 +48,7 @@ export function classOf(letter: string): Uint8Array | undefined {
   return set === undefined || CLASSES.has(letter) ? set : inverted(set);
 }
 
-/** A byte table with 1 for each of these characters: faster than a bit set when every character is checked. */
+/** A byte table with 1 for each of these characters: faster than a bit set if every character is checked. */
 export function tableOf(chars: string): Uint8Array {
   const table = new Uint8Array(65536);
   for (const char of chars) table[char.charCodeAt(0)] = 1;

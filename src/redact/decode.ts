@@ -36,7 +36,7 @@ export function decodedParts(source: string, options: DecodeOptions): readonly D
   return parts;
 }
 
-/** The text with all escapes decoded that `decodedParts` knows. */
+/** The text after decoding all escapes that `decodedParts` knows. */
 export function fullyDecoded(source: string): string {
   let text = source;
   for (let i = 0; i < LEVELS_MAX; i++) {

@@ -18,7 +18,7 @@ const bytesOf = (text: string, form: (byte: string) => string) =>
   [...Buffer.from(text)].map((byte) => form(byte.toString(16).padStart(2, '0'))).join('');
 const octal = (byte: number) => byte.toString(8).padStart(3, '0');
 const hexByte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
-/** Latin-1 has no character for some texts. */
+/** Latin-1 lacks characters for some texts. */
 const latin1 = (text: string) => (/[^\u0000-\u00ff]/.test(text) ? 'utf8' : 'latin1');
 const html = (text: string) =>
   text
@@ -28,7 +28,7 @@ const html = (text: string) =>
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;');
 
-/** As other programs print a text. */
+/** As printed by other programs. */
 const ENCODINGS: Record<string, (text: string) => string> = {
   'as it is': (text) => text,
   'JSON of JavaScript': json,
@@ -104,10 +104,10 @@ const secret = fc
   // A value of few different characters may match its own surroundings.
   .filter((text) => text.length >= 6 && new Set(text.match(/[A-Za-z0-9]/g)).size >= 4)
   .filter((text) => text.replace(/[\\%&]+$/, '').length >= 6)
-  // Paths are no secrets.
+  // Paths are not secrets.
   .filter((text) => !/^(?:\.\.?\/|~\/|[A-Za-z]:\\)/.test(text));
 
-/** Surroundings that are no part of an encoding. */
+/** Surroundings that are not part of an encoding. */
 const AROUND = ['', ' ', '\n', '"', 'The key is: ', '{"k":"', ' (see above) ', '<td>', '\n\n'];
 
 describe('encodings of a known secret', () => {
@@ -119,16 +119,20 @@ describe('encodings of a known secret', () => {
     );
   });
 
-  verifies('ST-7', 'characters of base64 that hold some bits of a secret go with it', () => {
-    const value = 'q7Zk9VwxY2Lm8Jte';
-    const tool = redactorOf(value);
-    const mark = `[REDACTED:env:${hash(value)}]`;
-    const [behind, around] = [base64(`${value}yz`), base64(`x${value}y`)];
-    expect(tool.text(`(${behind})`)).toBe(`(${mark}${behind.slice(22)})`);
-    expect(tool.text(`(${around})`)).toBe(`(${around[0]}${mark}${around.slice(23)})`);
-  });
+  verifies(
+    'ST-7',
+    'base64 characters that contain some bits of a secret are redacted with it',
+    () => {
+      const value = 'q7Zk9VwxY2Lm8Jte';
+      const tool = redactorOf(value);
+      const mark = `[REDACTED:env:${hash(value)}]`;
+      const [behind, around] = [base64(`${value}yz`), base64(`x${value}y`)];
+      expect(tool.text(`(${behind})`)).toBe(`(${mark}${behind.slice(22)})`);
+      expect(tool.text(`(${around})`)).toBe(`(${around[0]}${mark}${around.slice(23)})`);
+    },
+  );
 
-  verifies('ST-7', 'a known secret is found in each of them, under one mark', () => {
+  verifies('ST-7', 'a known secret is found in each encoding, with the same mark', () => {
     const value = 'q7Zk/9+Vw&x<Y>2=Lm8Jt"e\\P ä\'0';
     const mark = `[REDACTED:env:${hash(value)}]`;
     const missed: string[] = [];
@@ -141,37 +145,33 @@ describe('encodings of a known secret', () => {
     expect(missed).toEqual([]);
   });
 
-  verifies(
-    'ST-7',
-    'no secret, no encoding and no way to cut it into pieces brings it through',
-    () => {
-      fc.assert(
-        fc.property(
-          secret,
-          fc.constantFrom(...FORMS),
-          fc.tuple(fc.constantFrom(...AROUND), fc.constantFrom(...AROUND)),
-          fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
-          (value, [, form], [before, after], sizes) => {
-            const encoded = form(value);
-            const text = `${before}${encoded}${after}`;
-            const tool = redactorOf(value);
-            expect(tool.text(text)).not.toContain(encoded);
-            let given = '';
-            for (let at = 0, i = 0; at < text.length; i++) {
-              const size = sizes[i % sizes.length] as number;
-              given += tool.delta('k', text.slice(at, at + size));
-              at += size;
-            }
-            given += tool.flush('k');
-            expect(given).toBe(tool.text(text));
-          },
-        ),
-        { numRuns: 2_000 },
-      );
-    },
-  );
+  verifies('ST-7', 'no secret passes, in any encoding and cut into any pieces', () => {
+    fc.assert(
+      fc.property(
+        secret,
+        fc.constantFrom(...FORMS),
+        fc.tuple(fc.constantFrom(...AROUND), fc.constantFrom(...AROUND)),
+        fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
+        (value, [, form], [before, after], sizes) => {
+          const encoded = form(value);
+          const text = `${before}${encoded}${after}`;
+          const tool = redactorOf(value);
+          expect(tool.text(text)).not.toContain(encoded);
+          let given = '';
+          for (let at = 0, i = 0; at < text.length; i++) {
+            const size = sizes[i % sizes.length] as number;
+            given += tool.delta('k', text.slice(at, at + size));
+            at += size;
+          }
+          given += tool.flush('k');
+          expect(given).toBe(tool.text(text));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
 
-  test('text that only looks encoded is left as it is', () => {
+  test('text that only looks encoded is left unchanged', () => {
     const tool = redactorOf('Zq81mKpXv0tRs5Wd9Lb2');
     const texts = [
       String.raw`C:\new\users\test && printf "%s %d%%\n" \d+ \w{3} \u00e9 &amp; &lt;b&gt; 100%25`,

@@ -46,12 +46,12 @@ function earliest(next: readonly number[]): number {
   return first;
 }
 
-/** Escapes that the end of a text cuts off or may cut off: the first bytes of a character. */
+/** Escapes that the end of a text truncates or may truncate: the first bytes of a character. */
 const CUT_ESCAPE =
   /(?:\\{1,64}(?:u[0-9a-fA-F]{0,3}|u\{[0-9a-fA-F]{0,6}|U[0-9a-fA-F]{0,7}|x[0-9a-fA-F]?|[0-3][0-7]?)?|(?:%[89a-fA-F][0-9a-fA-F]){0,3}(?:%[0-9a-fA-F]{0,2})?|&#?[0-9A-Za-z]{0,8})$/;
 const CUT_CHARS_MAX = 80;
 
-/** The text up to an escape that its end cuts off. */
+/** The text up to an escape that is truncated at the end. */
 export function withoutCutEscape(text: string): string {
   const end = text.slice(-CUT_CHARS_MAX);
   const cut = CUT_ESCAPE.exec(end)?.[0].length ?? 0;
@@ -223,7 +223,7 @@ function bytesAt(text: string, at: number, form: ByteEscape): number {
     read += 1;
   }
   if (read === bytes && bytes > 1) return codePoint(code, bytes * form.length);
-  // Not UTF-8: read as Latin-1.
+  // Not UTF-8: decoded as Latin-1.
   escaped = String.fromCharCode(first);
   return form.length;
 }

@@ -1,4 +1,4 @@
-/** Combines all finders of secrets: known values in any encoding, known shapes, configured patterns. */
+/** Combines all finders of secrets: known values in any encoding, known formats, configured patterns. */
 import { createAnchors, type Found } from './anchors.ts';
 import { type Decoded, decodedParts } from './decode.ts';
 import { withoutCutEscape } from './escapes.ts';
@@ -7,7 +7,7 @@ import { findRuns, findUserinfo, SHAPE_ANCHORS } from './rules.ts';
 import { formAnchor, formsOf, VALUE_CHARS_MIN, widened } from './values.ts';
 import { createWrapped } from './wrapped.ts';
 
-/** The characters of known shapes, and how far around an escape they are searched for. */
+/** The characters of known formats, and how far around an escape they are searched for. */
 const KEY_CHARS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=';
 const KEY_REACH = 256;
 
@@ -38,7 +38,7 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
     wrapped?.find(text, found);
   }
 
-  /** In no order, overlaps included. */
+  /** In no particular order, including overlaps. */
   function find(text: string): Found[] {
     const found: Found[] = [];
     near = false;
@@ -50,7 +50,7 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
     return found;
   }
 
-  /** The same across line breaks, including the character before that may contain a part of it. */
+  /** The same across line breaks, including the character before, which may contain a part of the secret. */
   function wrappedCutOff(text: string): number {
     const tail = wrapped?.tail(text) ?? null;
     const first = tail === null ? undefined : tail.places[beginnings(tail.text, 0)];
@@ -59,8 +59,8 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
   }
 
   /**
-   * The position of a possible secret that the end of the text cuts off; the text's length if there is none. Words are not
-   * considered, only secrets that continue after white space; with `long`, also runs of more than this many characters.
+   * The position of a possible secret that is truncated at the end of the text; the length of the text if there is none.
+   * Words are ignored; only secrets that continue after white space count. With `long`, also longer runs of characters.
    */
   function cutOff(text: string, long = 0): number {
     let first = patterns?.find(text, () => undefined) ?? text.length;
@@ -89,7 +89,7 @@ export function createFinders(values: readonly string[], patterns: Pattern | nul
   };
 }
 
-/** Maps secrets in the decoded part to positions in the whole text. */
+/** Maps secrets in the decoded part to positions in the complete text. */
 function findDecoded(
   { text, start, end }: Decoded,
   findIn: (text: string, found: Found[]) => void,
@@ -110,7 +110,7 @@ function unitsOf(text: string): Set<number> {
   return units;
 }
 
-/** A value with a known shape has that kind, in every run and encoding. */
+/** A value in a known format has that kind, in every run and encoding. */
 function kindOf(value: string): string {
   const found: Found[] = [];
   findRuns(value, found);
@@ -118,7 +118,7 @@ function kindOf(value: string): string {
   return whole?.kind ?? 'env';
 }
 
-/** The position of a form that the end of a text cuts off; the text's length if there is none. */
+/** The position of a form that is truncated at the end of the text; the length of the text if there is none. */
 function createBeginnings(forms: readonly string[]): (text: string, longer: number) => number {
   const by_first = new Map<number, string[]>();
   let longest = 0;

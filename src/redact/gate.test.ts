@@ -20,10 +20,10 @@ interface Schema {
 }
 type Data = Record<string, unknown>;
 
-/** Texts that tacho itself makes. */
+/** Texts that tacho itself writes. */
 const OURS = ['agent', 'attempt', 'completeness', 'digest', 'fingerprint', 'redactions', 'sha256'];
 
-/** A value of the schema with the secret in each text that others can give. */
+/** A value of the schema with the secret in each foreign text. */
 function filled(schema: Schema): unknown {
   if (schema.anyOf) return filled(schema.anyOf[0] as Schema);
   if (schema.enum) return schema.enum[0];
@@ -77,14 +77,18 @@ describe('a secret in every text of an event', () => {
     expect(journalled([{ kind: 'call_progress', data }])).not.toContain(SECRET);
   });
 
-  verifies('ST-7', 'what is held at the end comes as the journal has it, ids too', () => {
-    const gate = createGate(redactor());
-    const ids = { message_id: `m ${SECRET}`, parent_call_id: null };
-    gate.drafts([{ kind: 'message_delta', data: { ...ids, text: 'hello wor' } }], '');
-    const [last] = gate.held();
-    expect(last).toMatchObject({ data: { text: 'wor' } });
-    expect(JSON.stringify(last)).not.toContain(SECRET);
-  });
+  verifies(
+    'ST-7',
+    'text held at the end is returned as the journal stores it, including ids',
+    () => {
+      const gate = createGate(redactor());
+      const ids = { message_id: `m ${SECRET}`, parent_call_id: null };
+      gate.drafts([{ kind: 'message_delta', data: { ...ids, text: 'hello wor' } }], '');
+      const [last] = gate.held();
+      expect(last).toMatchObject({ data: { text: 'wor' } });
+      expect(JSON.stringify(last)).not.toContain(SECRET);
+    },
+  );
 
   verifies('ST-7', 'none is left where the detail of a problem is cut', () => {
     const data = { detail: `${'x'.repeat(290)} ${SECRET} rest`, excerpt: null };
@@ -93,7 +97,7 @@ describe('a secret in every text of an event', () => {
     expect(problem?.data.detail).not.toContain(SECRET.slice(0, 6));
   });
 
-  verifies('ST-7', 'the ids of drafts stay as they are: calls are paired by them', () => {
+  verifies('ST-7', 'the ids of drafts are unchanged: calls are paired by them', () => {
     const data = { call_id: `c ${SECRET}`, text: 'a b', elapsed_ms: null, stream: null };
     const gate = createGate(redactor());
     const [piece] = gate.drafts([{ kind: 'call_progress', data }], '');

@@ -1,12 +1,12 @@
 /**
- * The gate: everything that is stored, printed or sent passes through it. Nothing else of this folder is used outside.
+ * The gate: everything that is stored, printed or sent passes through it. Other folders use nothing else from this folder.
  *
- * A run's data passes it twice, because each pass does what the other cannot:
+ * The data of a run passes it twice, because each pass does what the other cannot:
  * - as drafts, before correlation: texts in pieces or lines. A piece that may be the beginning of a secret is held back; it
- *   does not become an event and gets no number. Lines are inspected before they are cut to excerpts. A recovery passes
- *   lines that are already journalled again, so that the same pieces are held back.
+ *   does not become an event and gets no number. Lines are inspected before they are truncated to excerpts. Recovery also
+ *   passes lines that are already journalled, so that the same pieces are held back.
  * - as events, after correlation: everything else. Pairing calls, detecting loops and answering agents need the agent's
- *   original ids, and correlation itself writes texts: prompts, problems, the end of the run.
+ *   original ids, and correlation itself creates texts: prompts, problems, the end of the run.
  */
 import type { Draft } from '../model/draft.ts';
 import type { EventKind } from '../model/event.ts';
@@ -25,11 +25,11 @@ export { knownSecrets, VALUE_CHARS_MIN } from './values.ts';
 export type Gate = ReturnType<typeof createGate>;
 
 interface GateOptions {
-  /** Texts of calls and messages are redacted when they are whole, by the code that joins them. */
+  /** Texts of calls and messages are redacted when they are complete, by the code that joins them. */
   whole_texts?: boolean;
 }
 
-/** Events with texts of calls and messages, and events of which only ids and figures are used. */
+/** Events with texts of calls and messages, and events with only ids and figures that are used. */
 const WHOLE_LATER = new Set<string>([
   'call_requested',
   'call_started',

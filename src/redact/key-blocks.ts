@@ -1,4 +1,4 @@
-/** Private keys between BEGIN and END lines: where they start and end. */
+/** Private keys between BEGIN and END lines: their start and end. */
 import type { Anchor } from './anchors.ts';
 
 export const KEY_BLOCK_CHARS_MAX = 64 * 1024;
@@ -47,7 +47,7 @@ function endOfKey(text: string, from: number, { end, close }: KeyFrame): number 
   return from + (whole ? shut + close.length : last + end.length);
 }
 
-/** The start of an unfinished private key; -1 if there is none. With `cut`, the end may cut its first line. */
+/** The start of an unfinished private key; -1 if there is none. With `cut`, its first line may be incomplete. */
 export function openKeyBlock(text: string, cut = false): number {
   for (const frame of KEY_FRAMES) {
     // Searching forward is several times faster than backward, and there rarely is a key.

@@ -1,7 +1,7 @@
 /** Private keys printed line by line, where each line is processed separately: on stderr, or as plain lines of stdout. */
 import { keyBlockEnd, openKeyBlock } from './key-blocks.ts';
 
-/** Maximum lines of one key. The longest in use has some 250. */
+/** Maximum lines of one key. The longest in use has about 250. */
 const KEY_LINES_MAX = 1_000;
 /** This number of consecutive lines of prose ends a key. */
 const PROSE_LINES_MAX = 20;
@@ -41,7 +41,7 @@ export function createKeyLines(
   return line;
 }
 
-/** A run of base64, or a short line: the last line of a key may have any length, after a number or a quote mark. */
+/** A sequence of base64, or a short line: the last line of a key may have any length, after a number or a quote mark. */
 function looksLikeKey(text: string): boolean {
   if (/[A-Za-z0-9+/=]{16}/.test(text)) return true;
   return text.trim().split(/\s+/, 3).length < 3;

@@ -1,4 +1,4 @@
-/** Pieces of texts in live messages: what is held back, and when it is sent. */
+/** Pieces of texts in live messages: which parts are held back, and when they are sent. */
 import { expect } from 'vitest';
 import { verifies } from '../../test/e2e/verifies.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -42,7 +42,7 @@ verifies(['ST-7', 'LP-2'], 'the rest of a text comes before the message that end
   }
 });
 
-verifies(['ST-7', 'LP-2'], 'other texts and other sessions end no text', () => {
+verifies(['ST-7', 'LP-2'], 'other texts and other sessions do not end a text', () => {
   const { delta, messages, held } = redaction();
   delta(HALF);
   const stop = (session: string, data: object) =>
@@ -53,7 +53,7 @@ verifies(['ST-7', 'LP-2'], 'other texts and other sessions end no text', () => {
   expect(typesOf(messages('t', 'session_end', { status: 'ok' }))).toEqual(['session_end']);
   expect(typesOf(messages('s', 'message_stop', { message_id: 'n' }))).toEqual(['message_stop']);
   expect(held('t')).toEqual([]);
-  // Pieces of other texts are no part of this one.
+  // Pieces of other texts are not part of this one.
   for (const other of [delta(REST, 1), delta(REST, 0, 't'), delta(REST, 0, 's', 'n')])
     expect(other).not.toMatch(MARK);
   delta(REST);
@@ -61,39 +61,33 @@ verifies(['ST-7', 'LP-2'], 'other texts and other sessions end no text', () => {
   expect(textOf(sent)).toMatch(MARK);
 });
 
-verifies(['ST-7', 'LP-16'], 'of too many open texts each piece is redacted by itself', () => {
+verifies(['ST-7', 'LP-16'], 'with too many open texts each piece is redacted separately', () => {
   const { delta, held } = redaction();
   for (let at = 0; at < LIMITS.live_open_texts_max; at++) expect(delta(HALF, at)).toBe('');
   expect(delta(HALF, -1)).toBe(HALF);
   expect(delta(`${SECRET}.`, -1)).toMatch(MARK);
-  // Those that are open stay so.
+  // Open texts stay open.
   expect(delta(`${REST}, and more than that`.padEnd(200, '.'), 0)).toMatch(MARK);
   expect(held('s')).toHaveLength(LIMITS.live_open_texts_max);
 });
 
-verifies(
-  ['ST-7', 'LP-2'],
-  'what a message says of itself is kept, also in a message that begins',
-  () => {
-    const { messages, data, envelope } = redaction();
-    const said = { id: SECRET, role: 'assistant', content: [{ text: SECRET }] };
-    const [begun] = messages('s', 'message_start', { message: said });
-    expect(begun?.data.message).toEqual({
-      id: SECRET,
-      role: 'assistant',
-      content: [{ text: expect.stringMatching(MARK) }],
-    });
-    // Only there: what is deeper in it, or beside the data, is like any other value.
-    const deep = { message: { id: 'm', message: { id: SECRET } } };
-    expect(JSON.stringify([data(deep), envelope({ message: { id: SECRET } })])).not.toContain(
-      SECRET,
-    );
-    expect(data({ message: `x ${SECRET}`, call_id: SECRET })).toEqual({
-      message: expect.stringMatching(MARK),
-      call_id: SECRET,
-    });
-  },
-);
+verifies(['ST-7', 'LP-2'], "a message's own fields are kept, even in a message that begins", () => {
+  const { messages, data, envelope } = redaction();
+  const said = { id: SECRET, role: 'assistant', content: [{ text: SECRET }] };
+  const [begun] = messages('s', 'message_start', { message: said });
+  expect(begun?.data.message).toEqual({
+    id: SECRET,
+    role: 'assistant',
+    content: [{ text: expect.stringMatching(MARK) }],
+  });
+  // Only there: deeper values, or values outside the data, are like any other.
+  const deep = { message: { id: 'm', message: { id: SECRET } } };
+  expect(JSON.stringify([data(deep), envelope({ message: { id: SECRET } })])).not.toContain(SECRET);
+  expect(data({ message: `x ${SECRET}`, call_id: SECRET })).toEqual({
+    message: expect.stringMatching(MARK),
+    call_id: SECRET,
+  });
+});
 
 verifies(
   ['ST-7', 'LP-2'],

@@ -1,6 +1,6 @@
 /**
- * Redacts messages that other programs send through tacho, before the outbox, so that no secret is stored or sent.
- * A message's metadata (ids, numbers, states) and the names of its fields are not changed.
+ * Redacts messages that other programs send through tacho, before the outbox, so that secrets are neither stored nor
+ * sent. The metadata of a message (ids, numbers, states) and the names of its fields are not changed.
  */
 import { LIMITS } from '../lib/limits.ts';
 import { isMap } from '../lib/own.ts';
@@ -34,7 +34,7 @@ const ENVELOPE_FIELDS = new Set([
 ]);
 /** Fields with a tool's values. */
 const FOREIGN_FIELDS = new Set(['args', 'result']);
-/** These identify the message that begins. */
+/** These identify the message that starts. */
 const MESSAGE_FIELDS = new Set(['id', 'role']);
 /** The path of the text in a delta. */
 const PIECES = ['text', 'thinking', 'partial_json'];
@@ -98,7 +98,7 @@ export function createLiveRedaction(redactor: Redactor) {
     text: redactor.text,
     /** Redacts the data of a single message. */
     data: redacted,
-    /** The messages to send for a message. Pieces of a text are redacted as one text, so its end may need an extra message. */
+    /** The messages to send for one message. Pieces of a text are redacted as one text, so its end may need an extra message. */
     messages(session_id: string, type: string, data: Data): Sent[] {
       const key = keyOf(session_id, data);
       if (type === 'content_block_delta') return [{ type, data: delta(key, data) }];

@@ -70,7 +70,7 @@ export class Machine {
     this.cost = Math.max(this.cost, budget - this.left);
   }
 
-  /** The rest of the budget after the last text. */
+  /** The remaining budget after the last text. */
   get left(): number {
     return this.#budget;
   }
@@ -89,7 +89,7 @@ export class Machine {
     }
   }
 
-  /** The first match. Without one, `end` is -1 and `start` is the position of a possible match that the end cuts off. */
+  /** The first match. Without one, `end` is -1 and `start` is the position of a possible match truncated at the end. */
   #match(text: string, from: number): { start: number; end: number } {
     let [start, end] = [-1, -1];
     let partial = text.length;
@@ -130,7 +130,7 @@ export class Machine {
     if (this.#prefix !== '') {
       const at = text.indexOf(this.#prefix, from);
       if (at >= 0) return at;
-      // The end of the text may cut it off.
+      // It may be truncated at the end of the text.
       for (
         let cut = Math.max(from, text.length - this.#prefix.length + 1);
         cut < text.length;

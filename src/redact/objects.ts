@@ -38,7 +38,7 @@ export function redactValue(value: unknown, redacting: Redacting, word = ''): un
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Whether the text after this one is a secret. Most keys are too short or end differently; most texts of a list are too long. */
+/** Whether the next text is a secret. Most keys are too short or end differently; most texts in a list are too long. */
 export function isWord(word: string): boolean {
   const { length } = word;
   if (length < 9 || length > 64) return false;

@@ -7,7 +7,7 @@ import { createRedactor } from './redact.ts';
 const redactor = (patterns: string[]) =>
   createRedactor({ env: {}, secret_env: [], patterns, hash: secretHash(Buffer.alloc(32, 1)) });
 
-/** As many patterns of a kind as are accepted together. */
+/** The maximum number of patterns of a kind that are accepted together. */
 function greatestList(pattern: (at: number) => string): string[] {
   const list: string[] = [];
   for (let at = 0; at < 64; at++) {
@@ -24,11 +24,11 @@ function greatestList(pattern: (at: number) => string): string[] {
 const KINDS: ((at: number) => string)[] = [
   (at) => `[a-z]{0,20}!${at}`,
   (at) => `(?:a|b${at})c`,
-  // Its cost shows in no sample.
+  // Its cost does not show in any sample.
   (at) => `b(?:a[^zc]*z${at})?`,
 ];
 
-verifies('ST-7', 'the greatest list of patterns that is accepted takes no text long', () => {
+verifies('ST-7', 'the largest accepted list of patterns reads every text quickly', () => {
   const slow: string[] = [];
   for (const kind of KINDS) {
     const list = greatestList(kind);
@@ -43,25 +43,25 @@ verifies('ST-7', 'the greatest list of patterns that is accepted takes no text l
       for (const part of parts) tool.delta('k', part);
       tool.flush('k');
       const ms = cpuMs() - start;
-      // Up to 0.4 s on a quiet machine.
+      // Up to 0.4 s on an idle machine.
       if (ms > 6_000) slow.push(`${list.length} like ${list[0]}, ${what}: ${ms} ms`);
     }
   }
   expect(slow).toEqual([]);
 });
 
-verifies('ST-7', 'a text that uses up the steps of all patterns is given up at once', () => {
-  // The cost of each shows in no sample, and is over the budget in one pass of this text.
+verifies('ST-7', 'a text that uses up the steps of all patterns is given up immediately', () => {
+  // The cost of each shows in no sample, and exceeds the budget in one pass of this text.
   const list = greatestList((at) => `ab[^zc]{0,200}z${at}`);
   expect(list.length).toBeGreaterThan(20);
   const tool = redactor(list);
   const start = cpuMs();
   expect(tool.text('ab'.repeat(2 ** 16))).not.toContain('ab');
-  // 0.5 s on a quiet machine; 20 s where each pattern reads all of it.
+  // 0.5 s on an idle machine; 20 s if each pattern reads all of it.
   expect(cpuMs() - start).toBeLessThan(6_000);
 });
 
-test('a list is refused by the pattern with which it gets too costly, and cheap ones are many', () => {
+test('a list is refused at the pattern that makes it too expensive, and many cheap ones are accepted', () => {
   const costly = ['[a-f0-9]{64}', '[a-f0-9]{65}', '[a-f0-9]{66}', '[a-f0-9]{67}', '[a-f0-9]{68}'];
   expect(() => redactor(costly)).toThrow(
     /"\[a-f0-9\]\{67\}" takes too many steps together with the 3 before it/,

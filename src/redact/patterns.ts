@@ -1,6 +1,6 @@
 /**
  * Configured patterns. They are matched by simulating all alternatives in parallel (Thompson, Pike), so the time is bounded
- * by the text's length times the size of the patterns. All patterns share one budget; a text that exceeds it is redacted.
+ * by the length of the text times the size of the patterns. All patterns share one budget; a text beyond it is redacted.
  */
 import { TachoError } from '../lib/errors.ts';
 import { hasUnit } from './code-units.ts';
@@ -10,7 +10,7 @@ import { compileRegex, type Step } from './regex.ts';
 import { NotUnderstood } from './regex-reader.ts';
 
 const PATTERN_CHARS_MAX = 512;
-/** Steps per character of a text, for all patterns together: some 2 s per MiB. */
+/** Steps per character of a text, for all patterns together: about 2 s per MiB. */
 const STEPS_PER_CHAR = 256;
 const STEPS_MIN = 4096;
 const SAMPLE_CHARS = 1024;
@@ -18,7 +18,7 @@ const SAMPLE_CHARS = 1024;
 const budgetOf = (chars: number): number => STEPS_MIN + STEPS_PER_CHAR * chars;
 
 export interface Pattern {
-  /** Adds all matches in order. Returns the position of a possible match that the end cuts off, or the text's length. */
+  /** Adds all matches in order. Returns the position of a possible match truncated at the end, or the length of the text. */
   find(text: string, take: (start: number, end: number) => void): number;
 }
 
@@ -26,7 +26,7 @@ export interface Pattern {
 const COMPILED_MAX = 64;
 const compiled = new Map<string, Machine>();
 
-/** All patterns as one; null if there are none. Throws for a pattern that is invalid, unsupported or, together with the previous ones, too expensive. */
+/** All patterns as one; null if there are none. Throws if a pattern is invalid, unsupported or, with the earlier ones, too expensive. */
 export function compilePatterns(sources: readonly string[]): Pattern | null {
   const most = REDACT_LIMITS.redaction_patterns_max;
   if (sources.length > most)
@@ -72,7 +72,9 @@ function compile(source: string): Machine {
     steps = compileRegex(source);
   } catch (cause) {
     if (cause instanceof NotUnderstood) throw refused(source, cause.message);
-    throw refused(source, `is no regular expression: ${(cause as Error).message}`);
+    // The message of the engine repeats the pattern.
+    const why = (cause as Error).message.replace(/^Invalid regular expression: \/.*\/\w*: /s, '');
+    throw refused(source, `is not a valid regular expression: ${why}`);
   }
   const machine = new Machine(steps);
   if (machine.matchesNothing()) throw refused(source, 'matches nothing at all');
@@ -80,7 +82,7 @@ function compile(source: string): Machine {
   return machine;
 }
 
-/** Texts that are expensive for a pattern: each of its characters repeated, and all of them in turn. */
+/** Texts that are expensive for a pattern: each of its characters repeated, and all of them in sequence. */
 function samplesOf(steps: readonly Step[]): string[] {
   const chars = new Set<string>();
   for (const { set } of steps) {

@@ -8,7 +8,7 @@ import type { DataOf } from '../model/event.ts';
 import { type Entry, PIECES, redactEvent } from './records.ts';
 import type { Redactor } from './redact.ts';
 
-/** Named streams of a call. Text held back of them at its end is also in its output. */
+/** Named streams of a call. Text that is held back at the end of the call is also in its output. */
 const CALL_STREAMS = ['stdout', 'stderr'];
 /** Kinds that end a text, and the kind of its pieces. */
 const ENDS = new Map([
@@ -30,7 +30,7 @@ export class PieceRedaction {
   }
 
   drafts<D extends Entry>(drafts: readonly D[], channel: string): D[] {
-    // Most texts arrive whole: if no text is open, nothing is held back.
+    // Most texts arrive complete: if no text is open, nothing is held back.
     if (this.#open.size === 0 && !drafts.some(isChanged)) return drafts as D[];
     return drafts.flatMap((draft) => {
       const stream = streamOf(draft);
@@ -39,7 +39,7 @@ export class PieceRedaction {
     });
   }
 
-  /** Nothing if the whole text is held back. */
+  /** Nothing if the complete text is held back. */
   #piece<D extends Entry>(draft: D, key: string): D[] {
     if (!this.#open.has(key) && this.#open.size < LIMITS.open_calls_max)
       this.#open.set(key, withText(draft, ''));
@@ -70,13 +70,13 @@ export class PieceRedaction {
   held(): Entry[] {
     return [...this.#open].flatMap(([key, draft]) => {
       const text = this.#redactor.flush(key);
-      // In the journal's form, so that a recovery recognises it.
+      // In the same form as in the journal, so that recovery recognises it.
       return text === '' ? [] : [redactEvent(withText(draft, text), this.#redactor)];
     });
   }
 }
 
-/** Redacts only lines among the drafts: pieces of texts are unused, or are redacted when their text is whole. */
+/** Redacts only lines among the drafts: pieces of texts are unused, or are redacted when their text is complete. */
 export function redactLines<D extends Entry>(
   drafts: readonly D[],
   channel: string,
@@ -86,7 +86,7 @@ export function redactLines<D extends Entry>(
   return drafts.map((draft) => redactLine(draft, channel, redactor));
 }
 
-/** Lines are redacted separately, before anything else reads, joins or cuts them. */
+/** Lines are redacted separately, before any other code reads, joins or truncates them. */
 function redactLine<D extends Entry>(draft: D, channel: string, redactor: Redactor): D {
   const data = draft.data as Record<string, unknown>;
   if (draft.kind === 'notice' && typeof data.text === 'string') {

@@ -1,5 +1,5 @@
 /**
- * An agent's raw output without secrets, line by line. Lines without secrets keep their bytes. All lines are read twice,
+ * An agent's raw output without secrets, line by line. Lines without secrets stay unchanged. All lines are read twice,
  * because a secret that is split over records is known only after its last piece.
  */
 import { LIMITS } from '../lib/limits.ts';
@@ -17,13 +17,13 @@ export function createRawLog(redactor: Redactor) {
   let given = 0;
   let in_parts = false;
 
-  /** A part of a line that is too long to be inspected as a whole. */
+  /** A part of a line that is too long to be inspected in one piece. */
   function safePart(bytes: Buffer, ended: boolean): Buffer {
     const text = redactor.delta(PARTS, bytes.toString('utf8'));
     return Buffer.from(ended ? text + redactor.flush(PARTS) : text);
   }
 
-  /** A record is also inspected as JSON, so that escapes hide nothing. */
+  /** A record is also inspected as JSON, so that escapes cannot hide a secret. */
   function safeLine(bytes: Buffer, fields: ReadonlySet<string> | null): Buffer {
     const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
     const text = bytes.toString(encoding);

@@ -1,4 +1,4 @@
-/** Redacts whole records: events, outcomes, transcripts, reports. Field names and tacho's own words are kept. */
+/** Redacts complete records: events, outcomes, transcripts, reports. Field names and tacho's own words are kept. */
 import type { OutcomeCall } from '../model/outcome.ts';
 import type { Redactor } from './redact.ts';
 
@@ -37,7 +37,7 @@ const OWN_FIELDS = new Set([
   'terminal_evidence',
   'usage',
 ]);
-/** Fields with an object of tacho: its field names are kept. */
+/** Fields with one of tacho's own objects: its field names are kept. */
 const OWN_OBJECTS = new Set(['config', 'project']);
 /** Fields that are never changed in some kinds of events. */
 const OWN_FIELDS_OF = new Map([

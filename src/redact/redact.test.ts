@@ -13,7 +13,7 @@ const hash = secretHash(Buffer.alloc(32, 1));
 const redactor = (options: Partial<RedactorOptions> = {}) =>
   createRedactor({ env: {}, secret_env: [], hash, ...options });
 
-/** Null for a pattern that is refused. */
+/** Null for a refused pattern. */
 const compiled = (pattern: string) => {
   try {
     return compilePatterns([pattern]);
@@ -22,7 +22,7 @@ const compiled = (pattern: string) => {
   }
 };
 
-// Put together here, so that no scanner takes the test for a leak.
+// Assembled here, so that no scanner mistakes the test for a leak.
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0eFgHiJkLmNoPqRsTuVwXyZ';
 const join = (...parts: string[]) => parts.join('');
 const PEM = join(
@@ -102,7 +102,7 @@ describe('what is found', () => {
     for (const [text, expected] of cases) expect(redactor().text(text)).toBe(expected);
   });
 
-  test('ordinary text is left as it is', () => {
+  test('ordinary text is left unchanged', () => {
     const texts = [
       'task-management-system-configuration-and-deployment-pipeline',
       'The bearer authentication scheme; Authorization: none; see https://user@host/path:1@2',
@@ -139,7 +139,7 @@ describe('what is found', () => {
     },
   );
 
-  test('variables that only look secret by name but are switches, paths or short are left', () => {
+  test('variables with a secret-looking name that are switches, paths or short are left unchanged', () => {
     const env = {
       SSH_AUTH_SOCK: '/tmp/ssh-abc/agent.1',
       GIT_AUTHOR_NAME: 'Somebody Long',
@@ -154,7 +154,7 @@ describe('what is found', () => {
 
   verifies(
     'ST-7',
-    'a secret of a known shape has the same mark whether the environment names it or not',
+    'a secret of a known shape has the same mark, with or without a variable that names it',
     () => {
       const secret = SECRETS.anthropic as string;
       const named = redactor({ env: { SOME_API_KEY: secret } });
@@ -222,7 +222,7 @@ describe('where it is found', () => {
 
   verifies(
     'ST-7',
-    'a secret cut into pieces at any places is found, and the pieces give the same text',
+    'a secret cut into any pieces is found, and the pieces give the same text',
     () => {
       const tool = redactor({ env: { X_SECRET: ENV_VALUE } });
       const secrets = [
@@ -265,7 +265,7 @@ describe('where it is found', () => {
 
   verifies(
     'ST-7',
-    'the word before a secret stays with it, whatever known secret its end looks like',
+    'the word before a secret is kept with it, whatever known secret its end looks like',
     () => {
       // Base64 of the variable begins as the token ends, so it may continue on the next line.
       const tool = redactor({ env: { X_SECRET: 'w6FNEHsdQybAMl7moGzL' } });
@@ -277,7 +277,7 @@ describe('where it is found', () => {
     },
   );
 
-  test('text in pieces is given on at once but for the word in progress', () => {
+  test('text in pieces is passed on immediately, except for the word in progress', () => {
     const tool = redactor();
     expect(['Hello wor', 'ld, this ', 'is', ' it'].map((part) => tool.delta('k', part))).toEqual([
       'Hello ',
@@ -290,7 +290,7 @@ describe('where it is found', () => {
 
   verifies(
     'ST-7',
-    'what is held back is bounded, and a key block too long to hold leaves nothing',
+    'the held back text is bounded, and a key block too long to hold leaves nothing',
     () => {
       const tool = redactor();
       const blob = 'ab1-'.repeat(50_000);
@@ -377,7 +377,7 @@ describe('events', () => {
 
   verifies(
     'ST-7',
-    'a secret split over message deltas is found; the rest comes before the end',
+    'a secret split over message deltas is found; the rest is sent before the end',
     () => {
       const tool = redactor();
       const ids = { message_id: 'm', parent_call_id: null };
@@ -401,7 +401,7 @@ describe('events', () => {
 });
 
 describe('cost', () => {
-  verifies('ST-7', 'no text of a mebibyte takes a rule long', () => {
+  verifies('ST-7', 'every rule reads every mebibyte of text quickly', () => {
     const pieces = [
       'A',
       '-',
@@ -447,7 +447,7 @@ describe('cost', () => {
       const start = cpuMs();
       tool.text(text);
       const ms = cpuMs() - start;
-      // Some 30 ms on a quiet machine; what is guarded against here takes seconds.
+      // Some 30 ms on an idle machine; the guarded cases take seconds.
       if (ms > 1_000) slow.push(`${piece}: ${ms} ms`);
     }
     expect(slow).toEqual([]);
@@ -455,7 +455,7 @@ describe('cost', () => {
 
   verifies(
     'ST-7',
-    'configured patterns are found, and those that are not supported are refused with a reason',
+    'configured patterns are found, and unsupported ones are refused with a reason',
     () => {
       const tool = redactor({ patterns: ['ACME-[0-9]{4,}', '(?:foo|bar)secret', 'pin=\\d+?;'] });
       expect(tool.text('ACME-12345 barsecret pin=77; rest')).toBe(
@@ -470,15 +470,15 @@ describe('cost', () => {
         '\\p{L}x': 'has the escape \\p, which is not supported',
         'a\\01': 'has an octal number',
         '[\\w-z]a': 'has a range from or to a class',
-        'a{x': 'has a { that is no count',
-        'a**': 'is no regular expression',
+        'a{x': 'has a { that does not begin a count',
+        'a**': 'is not a valid regular expression: Nothing to repeat',
         '(a*)*b': 'repeats something that may be empty',
         '.{0,1000}z': 'is too large',
         'a{1,99999999999999999999}b': 'is too large',
         '(?:(?:a{20}){20}){20}': 'is too large',
         '.{0,200}z': 'takes too many steps',
         'a*': 'matches nothing at all',
-        '(': 'is no regular expression',
+        '(': 'is not a valid regular expression: Unterminated group',
         [`a${'b'.repeat(600)}`]: 'is longer than 512 characters',
       };
       for (const [pattern, why] of Object.entries(refused)) {
@@ -487,7 +487,7 @@ describe('cost', () => {
     },
   );
 
-  verifies('ST-7', 'no pattern runs away, however its quantifiers are nested', () => {
+  verifies('ST-7', 'every pattern is bounded, however its quantifiers are nested', () => {
     const patterns = [
       ...['(a|a){1,}b', '(a|a){00001,}b', '(?:a|a){000001,00000200}b', '(?:a{00001,}){00001,}b'],
       ...[
@@ -512,22 +512,22 @@ describe('cost', () => {
         const start = process.cpuUsage();
         made?.find(text, () => undefined);
         const ms = process.cpuUsage(start).user / 1_000;
-        // Bounded by the budget: some 40 ms on a quiet machine.
+        // Bounded by the budget: some 40 ms on an idle machine.
         if (ms > 2_000) slow.push(`${pattern} on ${text.slice(0, 10)}: ${ms} ms`);
       }
     }
     expect(slow).toEqual([]);
   });
 
-  verifies('ST-7', 'a pattern that uses up its steps leaves nothing of the text in clear', () => {
-    // In the samples that a pattern is tried with, no such text comes up.
+  verifies('ST-7', 'a pattern that uses up its steps leaves none of the text readable', () => {
+    // The samples used to test a pattern contain no such text.
     const text = `${'ab'.repeat(50_000)}secret-b`;
     const tool = redactor({ patterns: ['b(?:a[^zc]*z)?'] });
     expect(tool.text(text).replaceAll(/\[REDACTED:pattern:\w+\]/g, '')).not.toContain('b');
     expect(tool.text(text)).not.toContain('secret');
   });
 
-  test('a pattern matches what the same expression of JavaScript matches', () => {
+  test('a pattern matches the same as the JavaScript expression', () => {
     const atom = fc.constantFrom(
       'a',
       'b',
@@ -575,7 +575,7 @@ describe('cost', () => {
   });
 });
 
-test("a folder's key is made once, and marks made with it stay the same", () => {
+test("a folder's key is created once, and its marks stay the same", () => {
   const state = openStateDir(testFolder());
   const first = openSecretHash(state);
   expect(openSecretHash(state)('secret')).toBe(first('secret'));

@@ -1,5 +1,5 @@
 /**
- * Redaction (ST-7): text that looks like a secret is replaced by `[REDACTED:<kind>:<8 hex>]` before it is stored or sent.
+ * Redaction (ST-7): text that looks like a secret is replaced with `[REDACTED:<kind>:<8 hex>]` before it is stored or sent.
  * Contract: the same secret has the same mark everywhere; redacting twice changes nothing; the time is linear.
  */
 
@@ -100,7 +100,7 @@ function redactorWith(parts: ReturnType<typeof partsOf>, byte_text: boolean) {
   const redactingNumbers = { ...redacting, number: numbersBy(known.values, redacting.text) };
 
   const streams = createStreams({ find, redact: redactText, cutOff: finders.cutOff });
-  /** The beginning of a text: redacted, then cut. A possible part of a secret at the cut is left out. */
+  /** The beginning of a text: redacted, then truncated. A possible part of a secret at the end is omitted. */
   const headOf = (text: string, bytes_max: number): string => {
     if (utf8Bytes(text) <= bytes_max) return cutUtf8(redactText(text), bytes_max);
     const safe = streams.delta(HEAD_STREAM, text.slice(0, LIMITS.excerpt_read_bytes));
@@ -119,11 +119,11 @@ function redactorWith(parts: ReturnType<typeof partsOf>, byte_text: boolean) {
     name: redactKey,
     /** Every string in a JSON value, including keys. Returns the same object if nothing was found. */
     value: <T>(value: T) => redactValue(value, redacting) as T,
-    /** The same for a value of an agent or a tool: numbers too. */
+    /** The same for a value from an agent or a tool: also redacts numbers. */
     foreign: <T>(value: T) => redactValue(value, redactingNumbers) as T,
     /**
-     * One line of a channel that is processed line by line. Keys over several lines are found too. Cut like `head` if a
-     * limit is given.
+     * One line of a channel that is processed line by line. Also finds keys that span several lines. Truncated like `head`
+     * if a limit is given.
      */
     line: keyLines(),
     head: (text: string, bytes_max: number) =>
@@ -140,7 +140,7 @@ function redactorWith(parts: ReturnType<typeof partsOf>, byte_text: boolean) {
     /** How much of a text must be inspected together to find secrets that are split over its pieces. */
     reachOf: (text: string) =>
       openKeyBlock(text) < 0 ? reach : Math.max(reach, KEY_BLOCK_CHARS_MAX),
-    /** Whether byte text (lib/byte-text) gives the same result as the text that it encodes. */
+    /** Whether byte text (lib/byte-text) has the same result as the text that it encodes. */
     bytes_too: !finders.needsText,
   };
 }
@@ -153,7 +153,7 @@ function behind(word: string, found: readonly Found[]): Found[] {
     .map((each) => ({ ...each, start: Math.max(0, each.start - from), end: each.end - from }));
 }
 
-/** Field names are few and frequent. */
+/** There are few field names, and they are frequent. */
 function knowingPlain(redact: (text: string) => string): (name: string) => string {
   const plain = new Set<string>();
   return (name) => {
@@ -174,7 +174,7 @@ function numbersBy(values: readonly string[], redact: Redacting['text']): Redact
   };
 }
 
-/** Replaces secrets by marks and counts them by kind. */
+/** Replaces secrets with marks and counts them by kind. */
 function createMarks(hash: (text: string) => string) {
   const totals = new Map<string, number>();
   const hashes = new Map<string, string>();

@@ -78,7 +78,7 @@ class Reader {
     if (this.#take('?')) return [0, 1];
     if (this.#source[this.#at] !== '{') return null;
     const match = /^\{(\d+)(,(\d*))?\}/.exec(this.#source.slice(this.#at));
-    if (match === null) throw new NotUnderstood('has a { that is no count: write \\{');
+    if (match === null) throw new NotUnderstood('has a { that does not begin a count: write \\{');
     const [whole, low, comma, high] = match;
     this.#at += whole.length;
     const min = Number(low);

@@ -15,7 +15,7 @@ export interface Step {
   assert?: string;
 }
 
-/** Maximum steps of a program: a count of 500 is longer than any secret with a known shape. */
+/** Maximum steps of a program: a count of 500 is longer than any secret in a known format. */
 const STEPS_MAX = 512;
 
 export function compileRegex(source: string): Step[] {

@@ -1,6 +1,6 @@
 /**
- * The shapes of secrets. Each finder scans a text once, so no input makes it slow. For shapes that are a run of key
- * characters, only runs that are long enough are inspected, and texts have few of those.
+ * The formats of secrets. Each finder scans a text once, so no input makes it slow. For formats that are a run of key
+ * characters, only runs that are long enough are inspected, and texts contain few of them.
  */
 
 import type { Anchor, Found } from './anchors.ts';
@@ -12,7 +12,7 @@ const SECRET_CHARS_MAX = 4096;
 
 const TOKEN = tableOf('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-');
 
-/** Shapes within one run of key characters. Every quantifier is bounded and at the end of its pattern. */
+/** Formats within one run of key characters. Every quantifier is bounded and at the end of its pattern. */
 const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
   ['anthropic', 'sk-ant-[\\w-]{20,4096}'],
   ['openai', 'sk-(?:proj|svcacct|admin|or-v1)-[\\w-]{20,4096}'],
@@ -39,7 +39,7 @@ const RUN_SHAPES: readonly (readonly [kind: string, shape: string])[] = [
 const RUN_KINDS = RUN_SHAPES.map(([kind]) => kind);
 const RUN_RULES = new RegExp(RUN_SHAPES.map(([, shape]) => `(${shape})`).join('|'), 'g');
 
-/** Checks each stretch of 16 characters from its end: a character that is not part of a key rules out those before it. */
+/** Checks each stretch of 16 characters from its end: a character that is not part of a key rules out all before it. */
 export function findRuns(text: string, found: Found[]): void {
   for (let start = 0; start + RUN_CHARS_MIN <= text.length; ) {
     let at = start + RUN_CHARS_MIN - 1;
@@ -54,7 +54,7 @@ export function findRuns(text: string, found: Found[]): void {
   }
 }
 
-/** First two characters of the shapes. Most runs contain none of them. */
+/** First two characters of the formats. Most runs contain none of them. */
 const OPENINGS = new Uint8Array(65536);
 for (const pair of 'sk gh gi gl AK AS AB AC AI GO xo rk pk wh np py hf do xa gs r8 pp'.split(' ')) {
   OPENINGS[(pair.charCodeAt(0) << 8) | pair.charCodeAt(1)] = 1;
@@ -147,7 +147,7 @@ const BLANKS = '\\s{0,4}';
 const SIGN = `${QUOTES}${BLANKS}[:=]${BLANKS}${QUOTES}`;
 const CHAR = `(?:[^\\s"'\\\\,;<>()[\\]{}&]|(?!${HTML_QUOTE})&)`;
 
-/** An unlisted scheme: the text after it must not look like prose. A scheme of 8 letters or more may be the secret itself. */
+/** An unlisted scheme: the text after it must not look like prose. A scheme of 8 letters or more may itself be the secret. */
 const scheme = (letters: string): string =>
   `[a-z-]{${letters}}\\s{1,4}(?=${CHAR}{16})(?=${CHAR}{0,31}\\d|${CHAR}{32})(?!\\w{1,16}://)`;
 const AUTHORIZATION = new RegExp(
@@ -156,10 +156,10 @@ const AUTHORIZATION = new RegExp(
 );
 const BEARER = /\s{0,4}(?<secret>[\w.~+/=-]{16,4096})/y;
 const API_KEY = new RegExp(`${SIGN}(?<secret>${CHAR}{8,4096})`, 'y');
-/** The 40 characters after `…secret_access_key`, which have no other distinctive shape. */
+/** The 40 characters after `…secret_access_key`, which have no other distinctive format. */
 const AWS_SECRET = new RegExp(`${SIGN}(?<secret>[A-Za-z0-9/+=]{40})(?![A-Za-z0-9/+=])`, 'y');
 
-/** An end of a text that a secret may follow after white space. */
+/** An end of a text after which a secret may follow, separated by white space. */
 export const OPENING = new RegExp(
   `(?:(?:${WORDS})${QUOTES}${BLANKS}(?:[:=]${BLANKS}${QUOTES}(?:[\\w-]{1,32}\\s{1,4})?)?|bearer ${BLANKS}|---- )$`,
   'i',

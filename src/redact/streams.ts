@@ -9,7 +9,7 @@ import { OPENING, OPENING_CHARS_MAX } from './rules.ts';
 
 interface Stream {
   held: string;
-  /** Inside a key block that was too long to hold back: the rest is dropped up to its end. */
+  /** Inside a key block that was too long to hold back: everything up to its end is dropped. */
   in_block: boolean;
   /** The held text is inspected again when it reaches this length. */
   next: number;
@@ -72,7 +72,7 @@ function safeEnd(text: string, tools: Tools): number {
   return uncut(text, Math.min(end, tools.cutOff(text)), tools);
 }
 
-/** This position, or an earlier one that does not cut a secret or separate it from the words that identify it. */
+/** This position, or an earlier one that does not split a secret or separate it from the words that identify it. */
 function uncut(text: string, place: number, tools: Tools): number {
   if (place === 0 || place === text.length) return place;
   const found = tools.find(text).map((each) => ({ from: knownFrom(text, each), to: each.end }));
@@ -98,7 +98,7 @@ function squeeze(stream: Stream, tools: Tools): string {
     if (found.start < end && found.end > end)
       end = found.end < text.length ? found.end : found.start;
   }
-  // A match that fills the whole buffer is released as it is, unless it is a known secret.
+  // A match that fills the whole buffer is released unchanged, unless it is a known secret.
   if (end <= 0) end = text.length;
   end = Math.min(end, cut);
   stream.held = text.slice(end);
@@ -119,7 +119,7 @@ function beforeOpening(text: string, place: number): number {
   return opening === null ? place : place - (before.length - opening.index);
 }
 
-/** The start of the words that make this a secret: the URL of a password, the word before a token. */
+/** The start of the words that make this a secret: the URL around a password, the word before a token. */
 const knownFrom = (text: string, { kind, start }: Found) =>
   kind === 'url' ? lastGap(text, start) : beforeOpening(text, start);
 

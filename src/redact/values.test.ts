@@ -26,7 +26,7 @@ const end = (label: string) => ['-----END', label, 'PRIVATE KEY-----'].join(' ')
 const KEY = [begin('RSA'), ...KEY_LINES, end('RSA')];
 
 describe('values of variables', () => {
-  verifies('ST-7', 'a value is redacted from 6 characters on, however long it is', () => {
+  verifies('ST-7', 'a value of at least 6 characters is redacted, however long it is', () => {
     for (const length of [6, 7, 8, 100, 4096, 4097, 5334, 100_000]) {
       const value = noise(length);
       const tool = redactor({ MY_SECRET: value });
@@ -39,7 +39,7 @@ describe('values of variables', () => {
     }
   });
 
-  verifies('ST-7', 'a value that is too short is named, and an empty one is not', () => {
+  verifies('ST-7', 'a value that is too short is reported, and an empty one is not', () => {
     const env = {
       MY_PIN_TOKEN: '12345',
       OTHER_TOKEN: '',
@@ -51,7 +51,7 @@ describe('values of variables', () => {
     expect(tool.text('12345 123456 32000')).toBe(`12345 ${markOf('123456')} 32000`);
   });
 
-  verifies('ST-7', 'names that look secret, and names that do not', () => {
+  verifies('ST-7', 'some names look secret, and others do not', () => {
     const secret = [
       ...[
         'MY_API_KEY',
@@ -96,7 +96,7 @@ describe('values of variables', () => {
     expect(open.filter(found)).toEqual([]);
   });
 
-  verifies('ST-7', 'numbers in the values of a tool are looked at, other numbers are not', () => {
+  verifies('ST-7', 'numbers in the values of a tool are inspected, other numbers are not', () => {
     const tool = redactor({ DEPLOY_TOKEN: '481516234299' }, ['[0-9]{16}']);
     const given = { pin: 481516234299, card: [4111111111111111, 42], n: 1.5 };
     expect(tool.foreign(given)).toEqual({
@@ -133,7 +133,7 @@ describe('values of variables', () => {
     },
   );
 
-  verifies('ST-7', 'characters beyond the BMP are found as two escapes too', () => {
+  verifies('ST-7', 'characters beyond the BMP are also found as two escapes', () => {
     const value = 'q7Zk/9+😀Lm8JtPx';
     const tool = redactor({ MY_API_KEY: value });
     const escaped = value.replaceAll(
@@ -144,7 +144,7 @@ describe('values of variables', () => {
       expect(tool.text(`{"k":"${text}"}`)).toBe(`{"k":"${markOf(value)}"}`);
   });
 
-  verifies('ST-7', 'each line of a value is a secret of its own, with any line end', () => {
+  verifies('ST-7', 'each line of a value is a separate secret, with any line end', () => {
     const lines = ['first-line-Kx82mPq0', 'second-line-Tz93nRw1', 'third-line-Lv04bYe2'];
     const value = lines.join('\n');
     for (const written of [value, lines.join('\r\n')]) {
@@ -180,18 +180,18 @@ describe('values of variables', () => {
     }
   });
 
-  verifies('ST-7', 'a line of a value is a secret of its own from 8 characters on', () => {
+  verifies('ST-7', 'a line of at least 8 characters is a separate secret', () => {
     const tool = redactor({ MY_SECRET: 'Kx82mPq0\nTz93nRw' });
     expect(tool.text('a Kx82mPq0 b Tz93nRw c')).toBe(`a ${markOf('Kx82mPq0')} b Tz93nRw c`);
   });
 
-  verifies('ST-7', 'lines of a value with line breaks as escapes are secrets of their own', () => {
+  verifies('ST-7', 'lines of a value with escaped line breaks are separate secrets', () => {
     const lines = ['first-line-Kx82mPq0', 'second-line-Tz93nRw1', 'third-line-Lv04bYe2'];
     const tool = redactor({ MY_SECRET: lines.join('\\n') });
     for (const line of lines) expect(tool.text(`x ${line} y`)).toBe(`x ${markOf(line)} y`);
   });
 
-  test('lines that say nothing of the secret are left', () => {
+  test('lines that reveal nothing of the secret are left unchanged', () => {
     const account = {
       type: 'service_account',
       project_id: 'my-project-4711',
@@ -225,10 +225,10 @@ describe('values of variables', () => {
     for (const line of KEY_LINES) expect(whole).not.toContain(line);
   });
 
-  verifies('ST-7', 'blanks around a value and halves of characters in it do not hide it', () => {
+  verifies('ST-7', 'blanks around a value and lone surrogates in it do not hide it', () => {
     const tool = redactor({ A_TOKEN: ' \tKx82mPq0Tz93 ', B_TOKEN: 'nRw1\ud800Lv04bYe2' });
     expect(tool.text('x Kx82mPq0Tz93 y')).toBe(`x ${markOf('Kx82mPq0Tz93')} y`);
-    // As a file or a pipe has it.
+    // As in a file or a pipe.
     expect(tool.text('x nRw1\ufffdLv04bYe2 y')).toBe(`x ${markOf('nRw1\ud800Lv04bYe2')} y`);
   });
 
@@ -238,7 +238,7 @@ describe('values of variables', () => {
     expect(tool.text('x Lv04\\u002fbYe2nRw%41 y')).not.toContain('bYe2nRw');
   });
 
-  test('a value that begins with a slash is a secret; a path is none', () => {
+  test('a value that begins with a slash is a secret; a path is not', () => {
     const env = { AWS_SECRET: '/k3J/8mQ2xW9z', SOME_CREDENTIALS: '/home/me/key.json' };
     const tool = redactor(env);
     expect(tool.text('/k3J/8mQ2xW9z /home/me/key.json')).toBe(
@@ -252,7 +252,7 @@ describe('values of variables', () => {
     expect(tool.text('Authorization: Bearer x;y<z>12345 end')).not.toContain('12345');
   });
 
-  test('many values cost little more than one', () => {
+  test('many values take little more time than one', () => {
     const env = Object.fromEntries(
       Array.from({ length: 2_000 }, (_, i) => [`T${i}_TOKEN`, noise(24, i + 1)]),
     );
@@ -260,11 +260,11 @@ describe('values of variables', () => {
     const text = noise(2 ** 18, 5).replaceAll(/.{60}/g, '$&\n');
     const start = process.cpuUsage();
     tool.text(text);
-    // Some 30 ms on a quiet machine.
+    // Some 30 ms on an idle machine.
     expect(process.cpuUsage(start).user / 1_000).toBeLessThan(2_000);
   });
 
-  test('no text makes escapes or line breaks slow', () => {
+  test('escapes and line breaks are fast in every text', () => {
     const tool = redactor({ A_TOKEN: 'ab\\n"cd%41&lt;12', B_TOKEN: noise(5_000) });
     const slow: string[] = [];
     const parts = [
@@ -328,7 +328,7 @@ describe('keys over several lines', () => {
     }
   });
 
-  verifies('ST-7', 'each channel has its own keys, and prose ends one that has no end', () => {
+  verifies('ST-7', 'each channel has its own keys, and prose ends an unfinished one', () => {
     const gate = createGate(redactor({}));
     const say = (channel: string, text: string) =>
       (gate.drafts(drafts([text]), channel)[0] as { data: { text: string } }).data.text;
@@ -367,13 +367,13 @@ describe('keys over several lines', () => {
       ),
       { numRuns: 300 },
     );
-    // Text that is cut off beyond the inspected part.
+    // Text cut off beyond the inspected part.
     const far = `${`${value} `.repeat(4_000)}${value}`;
     for (let cut = LIMITS.excerpt_read_bytes - 30; cut < LIMITS.excerpt_read_bytes + 5; cut++) {
       const kept = tool.head(`${'-'.repeat(cut % 31)}${far}`, LIMITS.excerpt_bytes_max);
       expect(kept).not.toContain(value.slice(0, 6));
     }
-    // A long key becomes a short mark, so that the end of all that is looked at is within the limit.
+    // A long key becomes a short mark, so that the end of the inspected text is within the limit.
     const frame = (word: string) => `-----${word} PRIVATE KEY-----\n`;
     const room = LIMITS.excerpt_read_bytes - frame('BEGIN').length - frame('END').length;
     const long = `${frame('BEGIN')}${'A'.repeat(room - 13)}\n${frame('END')}`;

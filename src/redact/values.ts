@@ -4,7 +4,7 @@ import { fullyDecoded } from './decode.ts';
 
 /** Shorter values occur in too many ordinary words and figures. */
 export const VALUE_CHARS_MIN = 6;
-/** Minimum length of a line that is a secret by itself, in a value of several lines. */
+/** Minimum length of a line that counts as a secret on its own, in a value of several lines. */
 const LINE_CHARS_MIN = 8;
 
 const SECRET_NAME = new RegExp(
@@ -111,12 +111,12 @@ function fieldsOf(json: string): string[] {
       return field;
     });
   } catch {
-    // Not JSON after all.
+    // It is not JSON.
   }
   return fields;
 }
 
-/** A text to search for, and whether an adjacent character contains some bits of the value too. */
+/** A text to search for, and whether an adjacent character also contains some bits of the value. */
 export interface Form {
   text: string;
   before: boolean;
@@ -132,7 +132,7 @@ const QUOTINGS = [
 ] as const;
 
 /**
- * A value as it is, with either line end, with doubled quotes, and without its own escapes; the value and its JSON form, in
+ * A value unchanged, with either line end, with doubled quotes, and without its own escapes; the value and its JSON form, in
  * UTF-8 and Latin-1, as hex, as base64 at any alignment, and encoded twice.
  */
 export function formsOf(value: string): Form[] {

@@ -1,6 +1,6 @@
 /**
- * Finds known secrets that are wrapped over lines, as many programs wrap base64 and hex: the text before and after a line
- * break is inspected as one text.
+ * Finds known secrets that are wrapped over lines, the way many programs wrap base64 and hex: the text before and after a
+ * line break is inspected as one text.
  */
 import type { AnchorFinder, Found } from './anchors.ts';
 import { isBlank, tableOf } from './code-units.ts';
@@ -51,7 +51,7 @@ export function createWrapped(forms: readonly string[], finder: AnchorFinder) {
         done = joined.whole ? last + 1 : last - reach;
         const inside: Found[] = [];
         finder(joined.text, inside);
-        // Widened on its own line only: the text before a break may have been released.
+        // Extended only on its own line: the text before a break may have been released.
         for (const each of inside) {
           const start = joined.places[each.start] as number;
           const end = (joined.places[each.end - 1] as number) + 1;
@@ -96,7 +96,7 @@ function onward(text: string, at: number): number {
   return after;
 }
 
-/** Encoded text on both sides of a position, across line breaks, up to `reach` characters each way. */
+/** Encoded text on both sides of a position, across line breaks, up to `reach` characters in each direction. */
 function joinAround(text: string, at: number, reach: number): Joined {
   const places: number[] = [];
   for (let place = at - 1; places.length < reach && place >= 0; place--) {

@@ -1,4 +1,4 @@
-/** Files of the state folder: mode 0600 whatever the umask, never through a symbolic link, durable where stated. */
+/** Files of the state folder: mode 0600 regardless of the umask, never through a symbolic link, durable where stated. */
 import {
   type BigIntStats,
   closeSync,
@@ -55,7 +55,7 @@ function openWith(path: string, flags: number): number {
   }
 }
 
-/** Opens an existing file for reading. A link, pipe or folder in its place is refused, and a pipe does not block. */
+/** Opens an existing file for reading. Refuses a link, pipe or folder in its place, and does not block on a pipe. */
 export function openRead(path: string): number {
   return openWith(path, constants.O_RDONLY);
 }
@@ -128,8 +128,8 @@ async function syncFolderLater(path: string): Promise<void> {
 }
 
 /**
- * Replaces `path` as a whole: a reader sees the old text or the new. If durable, this holds after a power failure
- * too.
+ * Replaces `path` atomically: a reader sees either the old or the new text. If durable, this holds even after a power
+ * failure.
  */
 export function writeAtomic(
   path: string,
@@ -152,13 +152,13 @@ export function makerOf(name: string): number | null {
   return pid === undefined ? null : Number(pid);
 }
 
-/** The name that an unfinished file will get. For any other file, its own name. */
+/** The final name of an unfinished file. For any other file, its own name. */
 export function finalName(name: string): string {
   return UNFINISHED.exec(name)?.[1] ?? name;
 }
 
 /**
- * An unfinished file: nothing exists at its path before `commit`. `durable`: survives a power failure; not needed for
+ * An unfinished file: nothing exists at its path before `commit`. `durable`: it survives a power failure; not needed for
  * files that can be recreated.
  */
 export function startPrivate(path: string, stage: string, durable = true) {
@@ -188,8 +188,8 @@ export function startPrivate(path: string, stage: string, durable = true) {
         if (durable) syncFolder(dirname(path));
       }),
     /**
-     * The same, durable, without blocking the event loop. Resolves with the committed file, whatever is at the path
-     * now.
+     * The same, durable, without blocking the event loop. Resolves with the committed file, even if another file has
+     * replaced it.
      */
     async commitLater(): Promise<BigIntStats> {
       await syncLater(fd);
@@ -209,7 +209,7 @@ export function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Missing, or we may not remove it: the caller reports the first failure.
+    // It is missing, or cannot be removed: the caller reports the first failure.
   }
 }
 
@@ -236,7 +236,7 @@ export function namesIn(folder: string): string[] {
   }
 }
 
-/** Removes the files beside `path` with names that begin with its name and `end`. */
+/** Removes the files next to `path` with names that begin with its name and `end`. */
 export function removeBeside(path: string, end: string): void {
   const prefix = basename(path) + end;
   for (const name of readdirSync(dirname(path)))

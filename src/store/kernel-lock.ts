@@ -1,8 +1,8 @@
 /**
- * Kernel locks on files, taken through SQLite because Node has no call for them (ADR 0013).
- * Contract: a lock ends with its process, even after kill -9, in another container or after a reboot, and child
- * processes do not inherit it. Nothing else may open the file: closing any descriptor of it in this process would end
- * the lock. The file stays empty.
+ * Kernel locks on files, taken through SQLite because Node has no API for them (ADR 0013).
+ * Contract: a lock is released when its process exits, even after kill -9, in another container or after a reboot, and
+ * child processes do not inherit it. No other code may open the file: closing any descriptor of it in this process would
+ * release the lock. The file stays empty.
  */
 import { type BigIntStats, closeSync, fstatSync, lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
@@ -15,26 +15,26 @@ const STAGE = 'lock';
 /** Each further attempt means that another process removed the file at that moment. */
 const TRIES_MAX = 100;
 
-/** By file. Referenced here because garbage collection would close the connection and end its lock. */
+/** By file. Referenced here because garbage collection would close the connection and release its lock. */
 const held = processWide('held_locks', () => new Map<string, DatabaseSync>());
 
 /**
- * `exclusive` also blocks `lockState`. Of several concurrent `exclusive` attempts, possibly none succeeds; of several
- * `immediate` ones, exactly one does.
+ * `exclusive` also blocks `lockState`. If several processes try `exclusive` concurrently, possibly none succeeds; with
+ * `immediate`, exactly one does.
  */
 export type LockMode = 'immediate' | 'exclusive';
 
 /** Returns the function that releases the lock and removes the file. Null while another connection holds the lock. */
 export function lockFile(path: string, mode: LockMode): (() => void) | null {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    // A file that this process has locked is not opened again: closing it would end the lock.
+    // A file that this process has locked is not opened again: closing it would release the lock.
     if (held.has(ensureFile(path))) return null;
     const pin = openPin(path);
     if (pin === null) continue;
     const id = idOf(fstatSync(pin, { bigint: true }));
     const db = beginPinned(pin, path, mode);
     if (db === null) return null;
-    // Removed in between by its holder: no other process would find the lock on it.
+    // The holder removed it in between: no other process would find the lock on it.
     if (fileId(path) !== id) {
       db.close();
       closeSync(pin);
@@ -77,7 +77,7 @@ function beginPinned(pin: number, path: string, mode: LockMode): DatabaseSync | 
 }
 
 /**
- * Whether an `exclusive` lock is held on the file. Changes nothing, so any number of processes may ask concurrently.
+ * Whether an `exclusive` lock is held on the file. Changes nothing, so any number of processes may check concurrently.
  */
 export function lockState(path: string): 'missing' | 'free' | 'held' {
   if (fileId(path) === null) return 'missing';
@@ -89,7 +89,7 @@ export function lockState(path: string): 'missing' | 'free' | 'held' {
 /** Removes the file unless it is locked exclusively. */
 export function removeUnlocked(path: string): boolean {
   if (fileId(path) === null) return false;
-  // The shared lock makes the next holder of a new file wait. It then finds the file removed and creates another.
+  // The shared lock makes the next holder of a new file wait. It then finds the file removed and creates another one.
   const db = begin(path, 'BEGIN; SELECT count(*) FROM sqlite_schema');
   if (db === null) return false;
   unlinkQuietly(path);
@@ -97,12 +97,12 @@ export function removeUnlocked(path: string): boolean {
   return true;
 }
 
-/** A file that is not a lock of ours, which are empty: an older tacho wrote its owner into it. */
+/** A file that is not one of our locks, which are empty: an older tacho wrote its owner to the file. */
 export class ForeignLockError extends Error {}
 
 /** Null if another connection holds the lock. */
 function begin(path: string, sql: string): DatabaseSync | null {
-  // This may also be someone else's database, which SQLite would lock.
+  // This may also be a foreign database, which SQLite would lock.
   if (lstatSync(path, { throwIfNoEntry: false })?.size) throw new ForeignLockError(path);
   let db: DatabaseSync | null = null;
   try {
@@ -132,7 +132,7 @@ export function noLocks(path: string, cause?: unknown): TachoError {
   return new TachoError('state_unusable', text, { stage: STAGE, cause });
 }
 
-/** Creates the file only if it is missing: opening and closing it would end a lock of this process on it. */
+/** Creates the file only if it is missing: opening and closing it would release a lock of this process on it. */
 function ensureFile(path: string): string {
   for (;;) {
     const id = fileId(path);
@@ -145,7 +145,7 @@ function ensureFile(path: string): string {
   }
 }
 
-/** Null if there is none. Anything but a regular file is refused. */
+/** Null if there is none. Refuses anything but a regular file. */
 function fileId(path: string): string | null {
   const stat = lstatSync(path, { throwIfNoEntry: false, bigint: true });
   if (stat === undefined) return null;

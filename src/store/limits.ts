@@ -26,7 +26,7 @@ export const STORE_LIMITS = {
   restore_ratio_max: 200,
   /** A database up to this size is fully checked when it is opened: about 2 ms per MiB. */
   index_check_bytes_max: 4 * 1024 * 1024,
-  /** Characters of a prompt in a row of the runs list. The outcome has the complete prompt. */
+  /** Characters of a prompt in one row of the runs list. The outcome has the complete prompt. */
   prompt_preview_chars: 500,
   /** Sessions with import facts in the index: about 50 MB. Beyond this, all session files are read again. */
   sources_max: 100_000,

@@ -1,4 +1,4 @@
-/** One process at a time. The kernel holds the lock; a file beside it names the holder, for messages only. */
+/** One process at a time. The kernel holds the lock; a file next to it names the holder, for messages only. */
 import { truncateSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, dirname } from 'node:path';
@@ -26,7 +26,7 @@ export interface LockOptions {
  * lock, if the file cannot be created, or if it is not a lock; such a file is left unchanged.
  */
 export function takeLock(path: string, options: LockOptions = {}): (() => void) | null {
-  // A new file is a new lock: the holder keeps the old one, which no other process can find any more.
+  // A new file is a new lock: the holder keeps the old one, which no other process can find.
   if (options.force) unlinkQuietly(path);
   const unlock = lockOrConvert(path);
   if (unlock === null) return null;
@@ -38,7 +38,7 @@ export function takeLock(path: string, options: LockOptions = {}): (() => void) 
   };
 }
 
-/** An older tacho wrote its owner into the lock file itself. */
+/** An older tacho wrote its owner to the lock file itself. */
 function lockOrConvert(path: string): (() => void) | null {
   try {
     return lockFile(path, 'immediate');

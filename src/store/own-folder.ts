@@ -1,4 +1,4 @@
-/** A folder that is ours alone: mode 0700, our own user, not a symbolic link (ST-8, ST-9). */
+/** A folder that only this user can access: mode 0700, owned by the user, not a symbolic link (ST-8, ST-9). */
 import {
   chmodSync,
   constants,
@@ -15,7 +15,7 @@ import { errno, syncFolder } from './files.ts';
 
 const STAGE = 'state';
 
-/** A folder of mode 0700 that is ours, created if it is missing. */
+/** A private folder with mode 0700, created if it is missing. */
 export function ownFolder(path: string, recursive: boolean): void {
   withPath(path, STAGE, () => {
     const made = makeFolder(path, recursive);
@@ -27,8 +27,8 @@ export function ownFolder(path: string, recursive: boolean): void {
 
 function makeFolder(path: string, recursive: boolean): boolean {
   try {
-    // `recursive` follows links on the way down, which is fine above the state folder, and does not check the last
-    // step. The mode keeps others from writing there whatever the umask: they could put another folder in its place.
+    // `recursive` follows links on the way down, which is fine above the state folder, and does not check the last step. The
+    // mode prevents others from writing there regardless of the umask: they could put another folder in its place.
     if (recursive) mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
     mkdirSync(path, { mode: 0o700 });
     return true;
@@ -42,7 +42,7 @@ function checkOwner(path: string): void {
   const before = lstatSync(path);
   if (!before.isDirectory()) throw errno('ENOTDIR');
   if (process.platform === 'win32') return;
-  // A folder without our read bit cannot be opened, but its owner may still grant access.
+  // A folder without read permission cannot be opened, but its owner can still grant access.
   if (before.uid !== process.getuid?.()) throw foreign(path, before.uid);
   if ((before.mode & 0o500) !== 0o500) chmodSync(path, 0o700);
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;

@@ -1,7 +1,7 @@
 /**
- * Which process owns a file, and whether it is still alive. A pid alone may have been reused, and means nothing in
- * another container. Therefore each process that writes a journal folder holds a lock on its own file there as long
- * as it lives.
+ * Which process owns a file, and whether it is alive. A pid alone may have been reused, and means nothing in another
+ * container. Therefore each process that writes to a journal folder holds a lock on its own file there as long as it
+ * lives.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
@@ -32,7 +32,7 @@ export function startTicks(pid: number): number | null {
 /** Linux counts hundredths of a second on every machine that Node runs on. */
 const TICK_MS = 10;
 
-/** When a process started, by the current setting of the clock. Null if it is not running or the time is unknown. */
+/** The start time of a process according to the current clock. Null if it is not running or the time is unknown. */
 export function startMs(pid: number): number | null {
   const ticks = startTicks(pid);
   const own = startTicks(process.pid);
@@ -56,7 +56,7 @@ export function isAlive(pid: number, start_ticks: number | null): boolean {
 
 let self: Owner | undefined;
 
-/** This process. `dir`: the journal folder of the state folder it writes. Without it, others see only the pid. */
+/** This process. `dir`: the journal folder of the state folder it writes to. Without it, others see only the pid. */
 export function thisOwner(dir?: string): Owner {
   self ??= {
     pid: process.pid,
@@ -69,8 +69,8 @@ export function thisOwner(dir?: string): Owner {
 
 /**
  * Whether the owner is still working on the state folder with this journal folder. A process that holds its file is
- * alive, even in another container. Without a file, the process itself is checked; from another container, or from
- * before a reboot, that is impossible and the owner counts as dead.
+ * alive, even in another container. Without a file, the process itself is checked; this is impossible from another
+ * container or after a reboot, and the owner then counts as dead.
  */
 export function mayLive(owner: Owner, dir: string): boolean {
   const file = lifePath(dir, owner.life);
@@ -117,14 +117,14 @@ function lifePath(dir: string, life: unknown): string | null {
 
 const lives = new Map<string, { life: string; path: string }>();
 
-/** Locked until this process ends, then removed. */
+/** Locked until this process exits, then removed. */
 function lifeIn(dir: string): string {
   const known = lives.get(dir);
   if (known !== undefined && existsSync(known.path)) return known.life;
   for (let tries = 0; tries < 10; tries++) {
     const life = randomBytes(8).toString('hex');
     const path = join(dir, `${life}.life`);
-    // Null: a sweep is checking it right now, and removes it.
+    // Null: a sweep is checking it at this moment, and removes it.
     if (lockFile(path, 'exclusive') === null) continue;
     if (lives.size === 0) process.on('exit', removeLives);
     lives.set(dir, { life, path });

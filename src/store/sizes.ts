@@ -1,4 +1,4 @@
-/** Disk usage of runs. A run's part of a shared segment is estimated from its entries. */
+/** Disk usage of runs. A run's share of a shared segment is estimated from its entries. */
 import { createCatalogue } from './index/catalogue.ts';
 import type { Index } from './index/index-db.ts';
 import type { Weights } from './index/runs-table.ts';

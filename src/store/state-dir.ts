@@ -1,4 +1,4 @@
-/** The state folder: where it is, and whether it is ours alone (ST-8, ST-9). */
+/** The state folder: its location, and whether only this user can access it (ST-8, ST-9). */
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ELSEWHERE, orElsewhere, TachoError } from '../lib/errors.ts';
@@ -11,13 +11,13 @@ export { ownFolder } from './own-folder.ts';
 
 const STAGE = 'state';
 
-/** Absolute paths of the contents of a state folder. */
+/** Absolute paths in a state folder. */
 export type StateDir = Readonly<ReturnType<typeof stateDirAt>>;
 
-/** The folder that commands use, and the reason. */
+/** The folder that commands use, and why. */
 export interface StatePlace {
   path: string;
-  /** `project`: a `.tacho` folder here or above. `user`: the user's store. */
+  /** `project`: the nearest `.tacho` folder. `user`: the user's store. */
   source: 'flag' | 'environment' | 'project' | 'user';
 }
 
@@ -42,7 +42,7 @@ export function findStateDir({ flag, env, cwd = process.cwd() }: Looking): State
 
 export const PROJECT_STATE = '.tacho';
 
-/** The nearest `.tacho` from `cwd` upwards. Above `cwd`, another user's is ignored: anyone can create one in /tmp. */
+/** The nearest `.tacho` from `cwd` upwards. Above `cwd`, a folder of another user is ignored: anyone can create one in /tmp. */
 function projectState(cwd: string): string | null {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const path = join(folder, PROJECT_STATE);
@@ -75,21 +75,21 @@ export function stateDirAt(path: string) {
     logs: join(root, 'logs'),
     /** Created when runs are archived. */
     archive: join(root, 'archive'),
-    /** Unnamed files of running processes. Created when something is too large for memory. */
+    /** Unnamed files of running processes. Created when data is too large for memory. */
     tmp: join(root, 'tmp'),
     db: join(root, 'tacho.db'),
   };
 }
 
 /**
- * Created on demand. One rule for all of them, including the archive: their contents are written and deleted without
- * asking.
+ * Created on demand. The same rule applies to all of them, including the archive: their contents are written and deleted
+ * without a prompt.
  */
 const MADE_LATER = ['logs', 'archive', 'tmp', 'outbox', 'live', join('live', 'journal')];
 
 /**
- * Creates the folder if it is missing. Refuses one that another user, or a link, could read or redirect; this applies
- * to each folder in it too.
+ * Creates the folder if it is missing. Refuses a folder that another user, or a link, could read or redirect; the same
+ * applies to each folder in it.
  */
 export function openStateDir(path: string): StateDir {
   const state = stateDirAt(path);
@@ -104,15 +104,15 @@ export function openStateDir(path: string): StateDir {
   return state;
 }
 
-/** Ignores a file in the way: it stops commands that need the folder, but no recording. */
+/** Ignores a file in the way: it stops commands that need the folder, but does not stop a recording. */
 function isFolderOrLink(path: string): boolean {
   const found = statOf(path);
   return found !== null && (found.isSymbolicLink() || found.isDirectory());
 }
 
 /**
- * Names that a state folder may contain before it has a journal: tacho's own, the facts about the user, and that of a
- * fresh volume.
+ * Names that a state folder may contain before it has a journal: tacho's own names, the facts about the user, and the
+ * folder in a new volume.
  */
 const AT_THE_START =
   /^(?:spool|transcripts|tacho\.db.*|redaction\.key|mark|known|\.gitignore|lost\+found)$/;
@@ -128,7 +128,7 @@ export function hasState(path: string): boolean {
   }
 }
 
-/** Making the user's folder private now would give credit to facts that others may have written. */
+/** Making the user's folder private now would make tacho trust facts that others may have written. */
 function refuseShared(path: string): void {
   const found = statOf(path);
   if (process.getuid === undefined || path !== userStatePath() || !found?.isDirectory()) return;
@@ -147,7 +147,7 @@ function ownRoot(path: string): void {
   }
 }
 
-/** A folder that is used for something else keeps its mode and gets none of our files. */
+/** A folder that is used for something else keeps its mode, and no files are created in it. */
 function refuseForeign(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   // A path that is not our folder, or not even readable, is refused or repaired by `ownFolder`.

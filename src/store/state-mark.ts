@@ -1,7 +1,7 @@
 /**
- * Whether a state folder is this user's own. A folder that came with a clone or an archive looks like one of ours.
- * Its mark, a random text that is also in the user's own state, distinguishes them. Unfinished runs and outboxes are
- * acted on only in the user's own folders.
+ * Whether a state folder is this user's own. A folder that came with a clone or an archive looks like one of ours. The
+ * mark, a random text that the user's own state also contains, distinguishes them. tacho acts on unfinished runs and
+ * outboxes only in the user's own folders.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, rmSync } from 'node:fs';
@@ -30,7 +30,7 @@ export function isOwnState(folder: string): boolean {
   return mark !== null && isKnown({ kind: 'state', path: realpathSync(folder), key: mark });
 }
 
-/** Names in the state folder that tacho would act on by itself. */
+/** Names in the state folder that tacho would act on automatically. */
 export function leftIn(folder: string): { spools: string[]; outboxes: string[] } {
   return {
     spools: namesIn(join(folder, 'spool')).filter((name) => !name.startsWith('.')),
@@ -40,7 +40,7 @@ export function leftIn(folder: string): { spools: string[]; outboxes: string[] }
 
 /**
  * Makes a folder the user's own if it has no spool, no outbox and no record, which may belong to unfinished runs. Any
- * other folder is left unchanged. Never fails: without a mark, a folder can still be written and read.
+ * other folder is left unchanged. Never fails: a folder without a mark can still be written and read.
  */
 export function markState(folder: string): void {
   if (isOwnState(folder)) return;
@@ -52,13 +52,13 @@ export function markState(folder: string): void {
 }
 
 /**
- * Makes the folder the user's own, whatever it contains. An existing key is known to others, so it is removed. False
- * if the user's state or the folder cannot be written.
+ * Makes the folder the user's own, regardless of its contents. An existing key is known to others, so it is removed.
+ * False if the user's state or the folder cannot be written.
  */
 export function adoptState(folder: string): boolean {
   const mark = randomBytes(MARK_BYTES / 2).toString('hex');
-  // In this order: if several processes adopt a new folder concurrently, none removes a key that another created
-  // afterwards.
+  // In this order: if several processes adopt a new folder concurrently, none of them removes a key that another one
+  // created later.
   const foreign_key = existsSync(keyPath(folder)) && !isOwnState(folder);
   try {
     // Remembered first: whichever of two processes writes last, its mark is known.

@@ -1,4 +1,4 @@
-/** One command at a time changes the store: rm, gc, reindex, import, restore. Runs are recorded concurrently. */
+/** Only one command at a time changes the store: rm, gc, reindex, import, restore. Runs are recorded concurrently. */
 import { join } from 'node:path';
 import { type LockOptions, takeLock, waitForLock } from './lock.ts';
 import type { StateDir } from './state-dir.ts';

@@ -57,12 +57,12 @@ const factsPath = () => join(userStatePath(), 'known');
 const fileOf = ({ kind, path, key }: FactId) =>
   join(factsPath(), `${hashOf(JSON.stringify([kind, path, key]))}.json`);
 
-/** False if the user's folder cannot be written, or is not the user's alone. */
+/** False if the user's folder cannot be written, or others can access it. */
 export function remember(fact: Fact): boolean {
   try {
     if (isKnown(fact)) return true;
     for (const folder of [userStatePath(), factsPath()]) {
-      // A folder that others could write may contain their facts; making it private now would give credit to those.
+      // A folder that others could write to may contain their facts; making it private now would make tacho trust them.
       if (existsSync(folder) && !isOurAlone(folder)) return false;
       ownFolder(folder, true);
     }
@@ -112,7 +112,7 @@ function readFact(path: string): Fact | null {
   }
 }
 
-/** Temporary state folders come and go: when there are too many facts, those about missing paths are removed. */
+/** Temporary state folders are short-lived: when there are too many facts, those about missing paths are removed. */
 function pruneFacts(): void {
   if (readdirSync(factsPath()).length <= STORE_LIMITS.user_facts_max) return;
   for (const fact of listFacts()) if (!existsSync(fact.path)) forget(fact);

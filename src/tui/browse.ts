@@ -2,12 +2,16 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import type { ReadStream } from 'node:tty';
 import type { Event } from '../model/event.ts';
+import { createTuiState, takeEvent } from './fold.ts';
 import { openKeyboard } from './keyboard.ts';
 import { layout } from './layout.ts';
-import { newRunView, pressKey } from './run-view.ts';
-import { type ListedRun, RunsView, type RunTable } from './runs-view.ts';
+import { TUI_LIMITS } from './limits.ts';
+import { pressKey } from './press.ts';
+import type { RunTable } from './run-lines.ts';
+import { newRunView } from './run-view.ts';
+import { type ListedRun, RunsView } from './runs-view.ts';
 import { openScreen, type ScreenStream } from './screen.ts';
-import { addNote, createTuiState, type TuiOptions, takeEvent } from './state.ts';
+import { addNote, type TuiOptions } from './state.ts';
 import { styleOf, type TuiLook } from './tui.ts';
 
 export interface BrowseInput<T extends ListedRun> extends TuiLook, Pick<TuiOptions, 'diffOf'> {
@@ -17,6 +21,8 @@ export interface BrowseInput<T extends ListedRun> extends TuiLook, Pick<TuiOptio
   place: string;
   /** The newest runs, and whether there are more. */
   list: () => { runs: readonly T[]; more: boolean };
+  /** Whether there are other runs than `list` returned last. */
+  changed: () => boolean;
   table: RunTable<T>;
   /** The recorded events of a run; they are read only when it is opened. */
   events: (run: T) => AsyncIterable<Event>;
@@ -42,14 +48,16 @@ export function browse<T extends ListedRun>(
     draw: (size) =>
       opened === null
         ? runs.lines(size, style)
-        : layout({ ...opened.screen(size), home: input.home, leave: 'back' }, style),
+        : layout({ ...opened.screen(size), home: input.home }, style),
     gone: quit,
   });
   const keyboard = openKeyboard(input.stdin, {
     key(key) {
       const size = screen.size();
       if (opened !== null) {
-        if (pressKey(opened.screen(size), key) === 'leave') {
+        const wish = pressKey(opened.screen(size), key);
+        if (wish === 'quit') quit();
+        else if (wish === 'leave') {
           opened.close();
           opened = null;
         }
@@ -65,8 +73,16 @@ export function browse<T extends ListedRun>(
       screen.schedule();
     },
     gone: quit,
+    suspend: screen.suspend,
+    resume: screen.resume,
   });
+  const refresh = setInterval(() => {
+    if (opened !== null || !input.changed()) return;
+    read();
+    screen.schedule();
+  }, TUI_LIMITS.refresh_ms).unref();
   const ended = promise.then(async () => {
+    clearInterval(refresh);
     opened?.close();
     keyboard.close();
     await screen.close();
@@ -89,7 +105,7 @@ class OpenedRun {
 
   screen(size: { cols: number; rows: number }) {
     const { now_ms } = this.#state;
-    const rest = { size, now_ms, live: false, loading: this.#loading };
+    const rest = { size, now_ms, place: 'past' as const, loading: this.#loading };
     return { state: this.#state, view: this.#view, ...rest };
   }
 

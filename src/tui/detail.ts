@@ -1,8 +1,9 @@
 /** The details of a row: everything that the view keeps of it, as lines. */
 import { takeColumns, wrapLines } from '../lib/terminal-text.ts';
 import { TUI_LIMITS } from './limits.ts';
+import type { CallRow, NoteRow, Row, TextRow } from './row.ts';
 import { callMark, callNotes, diffTone, type RowStyle } from './rows.ts';
-import type { Row, TuiState } from './state.ts';
+import type { TuiState } from './state.ts';
 import { cut, marked, painted, separatorOf, type Tone } from './style.ts';
 
 /** An escaped line that fits, and its colour. */
@@ -13,7 +14,8 @@ export interface PageLine {
 
 /** One line that names the opened row. */
 export function titleOf(row: Row, style: RowStyle): string {
-  if (row.kind !== 'call') return style.colour.bold(row.kind === 'text' ? 'message' : 'note');
+  if (row.kind !== 'call')
+    return style.colour.bold((row.kind === 'text' ? 'message' : row.name) ?? 'note');
   const { sign, tone } = callMark(row, style);
   const facts = [
     row.status ?? 'running',
@@ -28,27 +30,29 @@ export function titleOf(row: Row, style: RowStyle): string {
 }
 
 interface Page {
+  /** The row, or the first row of its message. */
+  anchor: Row;
   key: string;
   lines: PageLine[];
 }
-/** Wrapping is expensive: the lines of a row are cached until it changes. */
-const pages = new WeakMap<Row, Page>();
+/** Wrapping is expensive: the lines of the last row are cached until it changes. */
+const pages = new WeakMap<TuiState, Page>();
 
 export function detailLines(state: TuiState, row: Row, cols: number): PageLine[] {
-  const sections = sectionsOf(state, row);
+  const { anchor, sections } = row.kind === 'text' ? messageOf(state, row) : callOrNote(state, row);
   const key = [cols, ...sections.map(([, text]) => text.length)].join(' ');
-  const kept = pages.get(row);
-  if (kept?.key === key) return kept.lines;
+  const kept = pages.get(state);
+  if (kept?.anchor === anchor && kept.key === key) return kept.lines;
   const lines = sections.flatMap(([name, text, toneOf], index) => [
     ...(index > 0 ? [{ text: '', tone: 'plain' as const }] : []),
     ...(name === '' ? [] : [{ text: name, tone: 'bold' as const }]),
     ...wrapped(text, cols, toneOf),
   ]);
-  pages.set(row, { key, lines });
+  pages.set(state, { anchor, key, lines });
   return lines;
 }
 
-function wrapped(text: string, cols: number, toneOf: (line: string) => Tone): PageLine[] {
+export function wrapped(text: string, cols: number, toneOf: (line: string) => Tone): PageLine[] {
   return text.split('\n').flatMap((line) => {
     const tone = toneOf(line);
     return wrapLines(line, cols).map((part) => ({ text: part, tone }));
@@ -60,8 +64,12 @@ type Section = [name: string, text: string, toneOf: (line: string) => Tone];
 const plain = () => 'plain' as const;
 const warning = () => 'yellow' as const;
 
-function sectionsOf(state: TuiState, row: Row): Section[] {
-  if (row.kind === 'text') return [['', messageOf(state, row), plain]];
+const callOrNote = (state: TuiState, row: CallRow | NoteRow) => ({
+  anchor: row,
+  sections: sectionsOf(state, row),
+});
+
+function sectionsOf(state: TuiState, row: CallRow | NoteRow): Section[] {
   if (row.kind === 'note') return [['', row.parts.text ?? row.text, plain], ...lossOf(state, row)];
   const { input, output, diff } = row.parts;
   const sections: Section[] = [];
@@ -76,7 +84,7 @@ function sectionsOf(state: TuiState, row: Row): Section[] {
 }
 
 /** A note on texts that are not shown, and where to find them. */
-function lossOf(state: TuiState, { parts }: Exclude<Row, { kind: 'text' }>): Section[] {
+function lossOf(state: TuiState, { parts }: CallRow | NoteRow): Section[] {
   const run = state.run.started?.run_id ?? 'last';
   const where = `tacho show ${run} --full prints all of it`;
   if (parts.dropped)
@@ -86,19 +94,22 @@ function lossOf(state: TuiState, { parts }: Exclude<Row, { kind: 'text' }>): Sec
 }
 
 /** The lines of text around a row: its message, as far as the view has it. */
-function messageOf({ rows }: TuiState, row: Row): string {
-  const lines: string[] = [];
-  let room = TUI_LIMITS.part_chars_max;
-  const take = (at: number): string | null => {
-    const each = rows[at];
-    if (each?.kind !== 'text' || each.text.length > room) return null;
+function messageOf({ rows }: TuiState, row: TextRow): { anchor: Row; sections: Section[] } {
+  const at = rows.indexOf(row);
+  let room = TUI_LIMITS.part_chars_max - row.text.length;
+  const fits = (index: number) => {
+    const each = rows[index];
+    if (each?.kind !== 'text' || each.text.length > room) return false;
     room -= each.text.length + 1;
-    return each.text;
+    return true;
   };
-  const from = rows.indexOf(row);
-  for (let at = from, text = take(at); text !== null; text = take(--at)) lines.unshift(text);
-  for (let at = from + 1, text = take(at); text !== null; text = take(++at)) lines.push(text);
-  return lines.join('\n').trim();
+  let first = at;
+  let last = at;
+  while (fits(first - 1)) first -= 1;
+  while (fits(last + 1)) last += 1;
+  const lines = rows.slice(first, last + 1) as TextRow[];
+  const text = lines.map((line) => line.text).join('\n');
+  return { anchor: rows[first] as Row, sections: [['', text.trim(), plain]] };
 }
 
 export const pageText = ({ text, tone }: PageLine, style: RowStyle) =>

@@ -6,6 +6,10 @@ const NAMES: Readonly<Record<string, string>> = {
   '\u001bOA': '<up>',
   '\u001b[B': '<down>',
   '\u001bOB': '<down>',
+  '\u001b[C': '<right>',
+  '\u001bOC': '<right>',
+  '\u001b[D': '<left>',
+  '\u001bOD': '<left>',
   '\u001b[5~': '<page_up>',
   '\u001b[6~': '<page_down>',
   '\u001b[H': '<home>',
@@ -21,8 +25,12 @@ const NAMES: Readonly<Record<string, string>> = {
   '\t': '<tab>',
   '\u007f': '<backspace>',
   '\b': '<backspace>',
-  '\u0015': '<clear>',
-  '\u0003': '<interrupt>',
+  '\u0002': '<ctrl_b>',
+  '\u0003': '<ctrl_c>',
+  '\u0004': '<ctrl_d>',
+  '\u0006': '<ctrl_f>',
+  '\u0015': '<ctrl_u>',
+  '\u001a': '<ctrl_z>',
 };
 
 /** One key: an escape sequence, a lone escape before something else, or a character. */
@@ -45,30 +53,19 @@ export function readKeys(held: string, chunk: string): { keys: string[]; held: s
   return { keys, held: rest };
 }
 
-export type Move = 'up' | 'down' | 'page_up' | 'page_down' | 'first' | 'last';
-
-/** The keys for moving, the same in every list and page. */
-const MOVES: Readonly<Record<string, Move>> = {
-  '<up>': 'up',
-  k: 'up',
-  '<down>': 'down',
-  j: 'down',
-  '<page_up>': 'page_up',
-  b: 'page_up',
-  '<page_down>': 'page_down',
-  ' ': 'page_down',
-  '<home>': 'first',
-  g: 'first',
-  '<end>': 'last',
-  G: 'last',
+const SHOWN: Readonly<Record<string, string>> = {
+  ' ': 'Space',
+  '<page_up>': 'PgUp',
+  '<page_down>': 'PgDn',
+  '<escape>': 'Esc',
+  '<backtab>': 'Shift-Tab',
 };
 
-export const moveOf = (key: string): Move | null => own(MOVES, key) ?? null;
-
-/** The number of lines of a move; null for a move to one of the ends. */
-export function linesOf(move: Move, page: number): number | null {
-  if (move === 'first' || move === 'last') return null;
-  // A page overlaps the previous one by a line for orientation.
-  const far = Math.max(1, page - 1);
-  return { up: -1, down: 1, page_up: -far, page_down: far }[move];
+/** A key as people call it. */
+export function keyName(key: string): string {
+  const name = /^<(\w+)>$/.exec(key)?.[1];
+  if (name === undefined || own(SHOWN, key) !== undefined) return own(SHOWN, key) ?? key;
+  const [first = '', rest] = name.split('_');
+  const capital = `${first.charAt(0).toUpperCase()}${first.slice(1)}`;
+  return rest === undefined ? capital : `${capital}-${rest.toUpperCase()}`;
 }

@@ -20,4 +20,8 @@ export const TUI_LIMITS = {
   tick_ms: 100,
   /** An escape byte alone for this time is the Escape key; terminals send a sequence without pauses. */
   escape_ms: 50,
+  /** Time until a suspended process is stopped for certain. */
+  suspend_ms: 100,
+  /** Time between two looks for new runs: a person notices no delay, and a look costs little. */
+  refresh_ms: 2_000,
 } as const;

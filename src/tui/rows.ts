@@ -1,8 +1,8 @@
 /** Rows of a run as lines of the list. */
 import { durationText } from '../lib/figures.ts';
 import { columns, takeColumns, wrapLines } from '../lib/terminal-text.ts';
-import type { CallRow, NoteRow, Row, TextRow, TuiState } from './state.ts';
-import { isHidden, lastId, rowAt } from './state.ts';
+import { type CallRow, isHidden, type NoteRow, type Row, type TextRow } from './row.ts';
+import { lastId, rowAt, type TuiState } from './state.ts';
 import { cut, marked, markOf, painted, spinnerOf, type Tone, type TuiStyle } from './style.ts';
 import type { Shape } from './window.ts';
 
@@ -46,9 +46,9 @@ export function rowLines(row: Row, style: RowStyle): string[] {
   return [callLine(row, style), ...row.below.map((text) => belowLine(row, text, style))];
 }
 
-function noteLine({ depth, text, tone }: NoteRow, style: RowStyle): string {
+function noteLine({ depth, name, text, tone }: NoteRow, style: RowStyle): string {
   const indent = takeColumns(INDENT.repeat(depth), style.cols);
-  const line = cut(text, style.cols - indent.length, style);
+  const line = cut(name === null ? text : `${name}: ${text}`, style.cols - indent.length, style);
   return indent + painted(marked(line, style.search, style), tone, style);
 }
 

@@ -9,7 +9,7 @@ const run = (n: number): ListedRun => ({
   agent: 'demo',
   ok: n % 2 === 0,
   here: n < 3,
-  words: `r_${n} demo prompt ${n}`,
+  words: `demo prompt ${n}`,
 });
 let made = 0;
 function* table(runs: readonly ListedRun[]): Generator<string, void> {
@@ -17,7 +17,7 @@ function* table(runs: readonly ListedRun[]): Generator<string, void> {
   yield 'RUN   PROMPT';
   for (const { run_id, words } of runs) {
     made += 1;
-    yield `${run_id}  ${words}`;
+    yield `${run_id}  ${run_id} ${words}`;
   }
 }
 function listOf(count: number, more = false) {
@@ -42,7 +42,7 @@ test('shows the runs, the selection, their location and the keys', () => {
     '  r_2  r_2 demo prompt 2',
     '',
     '',
-    ' q quit · Enter open · / filter · ? keys · f failed… 2 of 3',
+    ' q quit · Enter open · / filter · ? keys             2 of 3',
   ]);
   expect(press('<enter>')).toEqual({ open: run(1) });
   expect(press('q')).toBe('quit');
@@ -86,6 +86,16 @@ test('filters by text while it is typed, by failure and by project', () => {
   expect(lines()[0]).toMatch(/^ 20 runs /);
 });
 
+test('a filter finds runs that have all its words, and ids by their beginning', () => {
+  const { lines, press } = listOf(20);
+  press('/', ...'12 DEMO');
+  expect(lines().slice(2, 4)).toEqual([expect.stringMatching(/^› r_12 /), '']);
+  press('<ctrl_u>', ...'r_1');
+  expect(lines()[0]).toMatch(/^ 11 runs · \/r_1/);
+  press('<ctrl_u>', ...'_1');
+  expect(lines()[2]).toBe(' No runs match. Esc shows all.');
+});
+
 test('the selected run stays selected when the list is reloaded', () => {
   const { view, lines, press } = listOf(5);
   press('j', 'j');
@@ -96,7 +106,7 @@ test('the selected run stays selected when the list is reloaded', () => {
 test('fits any size, shows its keys, and reports when there are no runs', () => {
   const { view, lines, press } = listOf(30);
   press('?');
-  expect(lines({ cols: 80, rows: 20 })[2]).toBe(' Up Down  k j          one line up or down');
+  expect(lines({ cols: 80, rows: 20 })[2]).toMatch(/^ Up Down {2}k j +one line up or down$/);
   for (const help of [true, false]) {
     for (const cols of [1, 2, 5, 10, 40, 200]) {
       for (const rows of [1, 2, 3, 4, 30]) {

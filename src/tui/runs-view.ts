@@ -3,16 +3,22 @@
  * Contract of `lines`: exactly `rows` lines, each at most `cols` columns; the table escapes foreign text.
  */
 import { plural } from '../lib/figures.ts';
+import { shortRunId } from '../lib/ids.ts';
+import { actionOf, HELP_KEYS, hintOf, LIST_KEYS, type RunsAction } from './bindings.ts';
 import { pageText } from './detail.ts';
-import { keyLines, LIST_KEYS } from './help.ts';
-import { linesOf, moveOf } from './keys.ts';
+import { typedLine } from './footer.ts';
+import { helpLines } from './help.ts';
+import { isMove, movedTo } from './moves.ts';
+import { RunLines, type RunTable } from './run-lines.ts';
 import { type Search, typeSearch } from './search.ts';
 import {
-  clipped,
+  barOf,
   cut,
   ends,
   fill,
+  footOf,
   gutterOf,
+  marked,
   type Size,
   searchOf,
   separatorOf,
@@ -26,12 +32,9 @@ export interface ListedRun {
   ok: boolean;
   /** Whether it belongs to the current project. */
   here: boolean;
-  /** The text that a filter searches. */
+  /** The text that a filter searches, besides the id. */
   words: string;
 }
-
-/** The header of a table, then a line per run, each at most `cols` columns. */
-export type RunTable<T> = (runs: readonly T[], cols: number) => Iterator<string>;
 
 export type RunsWish<T> = 'quit' | 'reload' | { open: T } | null;
 
@@ -52,11 +55,12 @@ export class RunsView<T extends ListedRun> {
   /** Whether there are more runs than in the list. */
   #more = false;
   #filter = 0;
-  readonly #search: Search = { text: '', typing: false };
+  readonly #search: Search = { text: '', typing: false, missed: false };
   #cursor = 0;
   #top = 0;
-  #help = false;
-  #shown: Shown<T> | null = null;
+  /** The first line of the help that is shown; null: no help. */
+  #help: number | null = null;
+  #shown: RunLines<T> | null = null;
 
   /** `place`: where the runs are stored. */
   constructor(table: RunTable<T>, place: string) {
@@ -80,34 +84,39 @@ export class RunsView<T extends ListedRun> {
       this.#refilter();
       return null;
     }
-    const move = moveOf(key);
-    if (key === '<interrupt>') return 'quit';
-    if (this.#help) this.#help = !['?', 'q', '<escape>', '<enter>'].includes(key);
-    else if (move !== null) this.#move(linesOf(move, roomOf(size)), move === 'first');
-    else if (key === '?') this.#help = true;
-    else if (key === '/') Object.assign(this.#search, { text: '', typing: true });
-    else return this.#pressOther(key);
+    if (this.#help !== null) this.#pressInHelp(this.#help, key, size);
+    else {
+      const action = actionOf(LIST_KEYS, key);
+      if (action !== null) return this.#act(action, size);
+    }
     return null;
   }
 
-  #pressOther(key: string): RunsWish<T> {
-    if (key === 'q') return 'quit';
-    if (key === 'r') return 'reload';
-    const run = this.#matching()[this.#cursor];
-    if (key === '<enter>') return run === undefined ? null : { open: run };
-    if (key === 'f') this.#filter = (this.#filter + 1) % FILTERS.length;
-    else if (key === '<escape>') {
+  #pressInHelp(top: number, key: string, size: Size): void {
+    const action = actionOf(HELP_KEYS, key);
+    const page = roomOf(size);
+    const last = Math.max(0, helpLines(LIST_KEYS, size.cols).length - page);
+    if (isMove(action)) this.#help = movedTo(top, action, { page, last });
+    else if (action !== null) this.#help = null;
+  }
+
+  #act(action: RunsAction, size: Size): RunsWish<T> {
+    const runs = this.#matching();
+    const run = runs[this.#cursor];
+    if (isMove(action)) {
+      const last = Math.max(0, runs.length - 1);
+      this.#cursor = movedTo(this.#cursor, action, { page: roomOf(size), last });
+    } else if (action === 'quit' || action === 'reload') return action;
+    else if (action === 'open') return run === undefined ? null : { open: run };
+    else if (action === 'help') this.#help = 0;
+    else if (action === 'search') Object.assign(this.#search, { text: '', typing: true });
+    else if (action === 'kinds') this.#filter = (this.#filter + 1) % FILTERS.length;
+    else if (action === 'clear') {
       this.#search.text = '';
       this.#filter = 0;
-    } else return null;
-    this.#refilter();
+    }
+    if (['search', 'kinds', 'clear'].includes(action)) this.#refilter();
     return null;
-  }
-
-  #move(by: number | null, to_first: boolean): void {
-    const last = Math.max(0, this.#matching().length - 1);
-    const wanted = by === null ? (to_first ? 0 : last) : this.#cursor + by;
-    this.#cursor = Math.min(last, Math.max(0, wanted));
   }
 
   #refilter(): void {
@@ -116,14 +125,18 @@ export class RunsView<T extends ListedRun> {
     this.#top = 0;
   }
 
+  #words(): string[] {
+    return this.#search.text.split(/\s+/);
+  }
+
   #matching(): readonly T[] {
     if (this.#shown === null) {
-      const search = searchOf(this.#search.text);
+      const words = this.#words();
       const { takes } = FILTERS[this.#filter] as (typeof FILTERS)[number];
       const runs = this.#runs.filter(
-        (run) => takes(run) && (search === null || run.words.search(search) >= 0),
+        (run) => takes(run) && words.every((word) => isFound(run, word)),
       );
-      this.#shown = new Shown(runs, this.#table);
+      this.#shown = new RunLines(runs, this.#table);
     }
     return this.#shown.runs;
   }
@@ -142,16 +155,21 @@ export class RunsView<T extends ListedRun> {
 
   #body(size: Size, style: TuiStyle): string[] {
     const room = roomOf(size);
-    if (this.#help) return helpLines(size, style);
+    if (this.#help !== null) return helpIn(this.#help, size, style);
     const text = this.#runs.length === 0 ? 'No runs.' : 'No runs match. Esc shows all.';
     if (this.#matching().length === 0)
       return ['', fill(` ${cut(text, size.cols - 1, style)}`, size.cols)];
     const cols = Math.max(1, size.cols - 2);
-    const lines = (this.#shown as Shown<T>).lines(cols, this.#top + room + 1);
+    const lines = (this.#shown as RunLines<T>).lines(cols, this.#top + room + 1);
     const body = lines.slice(this.#top + 1, this.#top + 1 + room);
+    const search = searchOf(...this.#words());
     return [
       gutterOf(false, style) + (lines[0] ?? ''),
-      ...body.map((line, at) => gutterOf(this.#top + at === this.#cursor, style) + line),
+      ...body.map((line, at) =>
+        this.#top + at === this.#cursor
+          ? barOf(gutterOf(true, style) + line, size.cols, style, search)
+          : gutterOf(false, style) + marked(line, search, style),
+      ),
     ];
   }
 
@@ -163,7 +181,7 @@ export class RunsView<T extends ListedRun> {
       ...(this.#filter === 0 ? [] : [name]),
       ...(this.#search.text === '' ? [] : [`/${this.#search.text}`]),
     ];
-    return style.colour.inverse(
+    return style.colour.bold(
       ends(
         filters.join(separatorOf(style)),
         cut(this.#place, size.cols >> 1, style),
@@ -174,48 +192,41 @@ export class RunsView<T extends ListedRun> {
   }
 
   #foot(size: Size, style: TuiStyle): string {
-    const { text, typing } = this.#search;
-    if (typing) return fill(` /${cut(text, size.cols - 3, style)}_`, size.cols);
-    const next = FILTERS[(this.#filter + 1) % FILTERS.length] as (typeof FILTERS)[number];
-    const hints = this.#help
-      ? ['Esc back']
-      : ['q quit', 'Enter open', '/ filter', '? keys', `f ${next.name}`];
+    if (this.#search.typing) return typedLine(this.#search, size.cols, style);
     const { length } = this.#matching();
     const where = length === 0 ? '' : `${this.#cursor + 1} of ${length}`;
-    return style.colour.dim(ends(hints.join(separatorOf(style)), where, size.cols, style));
+    return footOf(this.#hints(), where, size.cols, style);
+  }
+
+  #hints(): string[] {
+    if (this.#help !== null) return hintOf(HELP_KEYS, ['close', 'back']);
+    const next = FILTERS[(this.#filter + 1) % FILTERS.length] as (typeof FILTERS)[number];
+    const filtered = this.#search.text !== '' || this.#filter > 0;
+    const hints: [RunsAction, string][] = [
+      ['quit', 'quit'],
+      ['open', 'open'],
+      ...(filtered ? [['clear', 'all runs'] as [RunsAction, string]] : []),
+      ['search', 'filter'],
+      ['help', 'keys'],
+      ['kinds', next.name],
+    ];
+    return hints.flatMap((hint) => hintOf(LIST_KEYS, hint));
   }
 }
 
-function helpLines(size: Size, style: TuiStyle): string[] {
+/** An id is found by its beginning: its other characters mean nothing. */
+function isFound({ run_id, words }: ListedRun, word: string): boolean {
+  const sought = searchOf(word);
+  const begins = (id: string) => id.startsWith(word.toLowerCase());
+  return (
+    sought === null ||
+    words.search(sought) >= 0 ||
+    [run_id, shortRunId(run_id, run_id.length)].some(begins)
+  );
+}
+
+function helpIn(top: number, size: Size, style: TuiStyle): string[] {
   const look = { ...style, cols: size.cols - 1, now_ms: 0, search: null };
-  const lines = keyLines(LIST_KEYS).map((line) => ` ${pageText(line, look)}`);
-  return ['', ...lines.slice(0, roomOf(size))];
-}
-
-/** Lines of the matching runs, made when they are first shown. */
-class Shown<T> {
-  readonly runs: readonly T[];
-  readonly #table: RunTable<T>;
-  #cols = 0;
-  #lines: string[] = [];
-  #rest: Iterator<string> | null = null;
-
-  constructor(runs: readonly T[], table: RunTable<T>) {
-    this.runs = runs;
-    this.#table = table;
-  }
-
-  lines(cols: number, count: number): readonly string[] {
-    if (this.#rest === null || this.#cols !== cols) {
-      this.#cols = cols;
-      this.#lines = [];
-      this.#rest = this.#table(this.runs, cols);
-    }
-    while (this.#lines.length < count) {
-      const next = this.#rest.next();
-      if (next.done === true) break;
-      this.#lines.push(clipped(next.value, cols));
-    }
-    return this.#lines;
-  }
+  const lines = helpLines(LIST_KEYS, size.cols).map((line) => ` ${pageText(line, look)}`);
+  return [` ${cut('keys', size.cols - 1, style)}`, ...lines.slice(top, top + roomOf(size))];
 }

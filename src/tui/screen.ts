@@ -27,6 +27,7 @@ export function openScreen(
   let shown: string[] | null = null;
   let ready = true;
   let open = true;
+  let suspended = false;
   let painted_at = 0;
   let timer: NodeJS.Timeout | null = null;
 
@@ -38,7 +39,7 @@ export function openScreen(
   const now = () => performance.now();
   const paint = (): void => {
     timer = null;
-    if (!open || !ready) return;
+    if (!open || !ready || suspended) return;
     painted_at = now();
     const lines = draw(size(), now());
     const changed = changedLines(lines, shown);
@@ -80,6 +81,17 @@ export function openScreen(
 
   return {
     size,
+    /** Shows the main screen until `resume`. */
+    suspend(): void {
+      suspended = true;
+      restoreNow();
+    },
+    resume(): void {
+      if (!open) return;
+      suspended = false;
+      stdout.write(ENTER);
+      resized();
+    },
     /** Signals a change: paints soon. */
     schedule,
     /** Resolves once the main screen is restored. May be called twice. */

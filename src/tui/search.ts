@@ -5,6 +5,8 @@ export interface Search {
   text: string;
   /** Whether keys are part of the text. */
   typing: boolean;
+  /** Whether nothing was found. */
+  missed: boolean;
 }
 
 /** Handles a key. `done`: Enter ended the search; `given up`: Escape did, and the text is empty. */
@@ -14,12 +16,13 @@ export function typeSearch(search: Search, key: string): 'typed' | 'done' | 'giv
     return 'done';
   }
   const empty = key === '<backspace>' && search.text === '';
-  if (key === '<escape>' || key === '<interrupt>' || empty) {
+  if (key === '<escape>' || key === '<ctrl_c>' || empty) {
     search.typing = false;
+    search.missed = false;
     search.text = '';
     return 'given up';
   }
-  if (key === '<clear>') search.text = '';
+  if (key === '<ctrl_u>') search.text = '';
   else if (key === '<backspace>') search.text = [...search.text].slice(0, -1).join('');
   else if (!isName(key) && search.text.length < TUI_LIMITS.search_chars_max) search.text += key;
   return 'typed';

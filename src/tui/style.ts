@@ -62,6 +62,7 @@ export function fill(text: string, width: number): string {
 }
 
 const COLOUR = /\u001b\[\d+m/g;
+const COLOURED = /(\u001b\[\d+m)/;
 
 /** A line of at most `width` columns that may have our own colours; a line that is too long loses them. */
 export const clipped = (line: string, width: number) =>
@@ -74,13 +75,58 @@ export function ends(left: string, right: string, width: number, style: TuiStyle
   return ` ${fill(cut(left, room, style), room)} ${right} `;
 }
 
-/** `text` with the matches of a search marked. */
+/** Keys at the left, as many as fit, and the position at the right. The help is always among them. */
+export function footOf(
+  hints: readonly string[],
+  where: string,
+  width: number,
+  style: TuiStyle,
+): string {
+  const dot = separatorOf(style);
+  const parts = hints.map((text, at) => ({ text, rank: /^\? /.test(text) ? -1 : at }));
+  const room = width - 2 - (where === '' ? 0 : columns(where) + 1);
+  return style.colour.dim(ends(fitting(parts, room, dot).join(dot), where, width, style));
+}
+
+/** `text` with the matches of a search marked; its colours are not searched. */
 export function marked(text: string, search: RegExp | null, { colour }: TuiStyle): string {
-  return search === null ? text : text.replace(search, (found) => colour.inverse(found));
+  if (search === null) return text;
+  const mark = (part: string) =>
+    part.replace(search, (found) => colour.yellow(colour.inverse(found)));
+  return text
+    .split(COLOURED)
+    .map((part, at) => (at % 2 === 1 ? part : mark(part)))
+    .join('');
+}
+
+/** The selected line as a bar of `width` columns. A match in it is a yellow field, too. */
+export function barOf(line: string, width: number, style: TuiStyle, search: RegExp | null): string {
+  const text = fill(line.replace(COLOUR, ''), width);
+  const { yellow, inverse } = style.colour;
+  return inverse(search === null ? text : text.replace(search, (found) => yellow(found)));
+}
+
+/** As many parts as fit, in their order; those with the lowest rank come first. */
+export function fitting(
+  parts: readonly { text: string; rank: number }[],
+  room: number,
+  separator: string,
+): string[] {
+  const kept = new Set<{ text: string }>();
+  let used = -columns(separator);
+  for (const part of parts.toSorted((a, b) => a.rank - b.rank)) {
+    const wide = columns(separator) + columns(part.text);
+    if (kept.size > 0 && used + wide > room) continue;
+    used += wide;
+    kept.add(part);
+  }
+  return parts.filter((part) => kept.has(part)).map(({ text }) => text);
 }
 
 const SPECIAL = /[.*+?^${}()|[\]\\]/g;
 
-/** A case-insensitive pattern for a text; null for an empty search. */
-export const searchOf = (text: string): RegExp | null =>
-  text === '' ? null : new RegExp(text.replace(SPECIAL, '\\$&'), 'giu');
+/** A case-insensitive pattern for any of the texts; null for none. */
+export function searchOf(...texts: string[]): RegExp | null {
+  const sought = texts.filter((text) => text !== '').map((text) => text.replace(SPECIAL, '\\$&'));
+  return sought.length === 0 ? null : new RegExp(sought.join('|'), 'giu');
+}

@@ -1,7 +1,8 @@
 /** The full-screen view of one run. The caller owns the keyboard, and may use it while the view is closed. */
 import { createColours } from '../lib/colours.ts';
 import { layout } from './layout.ts';
-import { pressKey, type RunView, type Wish } from './run-view.ts';
+import { pressKey, type Wish } from './press.ts';
+import type { RunView } from './run-view.ts';
 import { openScreen, type ScreenStream } from './screen.ts';
 import type { TuiState } from './state.ts';
 import type { TuiStyle } from './style.ts';
@@ -31,12 +32,12 @@ export function openTui({ stdout, run, gone, ...look }: TuiInput) {
   const style = styleOf(look);
   const now = () => {
     const { state, view } = run();
-    return { state, view, live: state.run.finished === null };
+    const place = state.run.finished === null ? ('live' as const) : ('ended' as const);
+    return { state, view, place };
   };
   const { home } = look;
   const screen = openScreen(stdout, {
-    draw: (size, now_ms) =>
-      layout({ ...now(), size, now_ms, home, loading: false, leave: 'quit' }, style),
+    draw: (size, now_ms) => layout({ ...now(), size, now_ms, home, loading: false }, style),
     gone,
   });
   return {
@@ -47,6 +48,8 @@ export function openTui({ stdout, run, gone, ...look }: TuiInput) {
       screen.schedule();
       return wish;
     },
+    suspend: screen.suspend,
+    resume: screen.resume,
     close: screen.close,
   };
 }

@@ -39,6 +39,9 @@ describe('the list finds what it is for', () => {
     ['  /** What the index cannot say. */', '* What'],
     ['one JSON object a line', 'one JSON object a line'],
     ['The run whose agent is known.', 'whose'],
+    ['A reader that goes away loses nothing.', 'goes away'],
+    ['A database that is none is reported.', 'that is none'],
+    ['Text that is no JSON is refused.', 'that is no J'],
   ] as const)
     test(text, () => expect(words(text)).toContain(word));
 
@@ -48,6 +51,7 @@ describe('the list finds what it is for', () => {
       'What does it cost?',
       'One JSON object per line, at most 100 a second.',
       'A run of a session; a stand-in prints one of its lines.',
+      'A file that is no longer needed; there is none.',
     ])
       expect(words(text)).toEqual([]);
   });

@@ -73,5 +73,5 @@ verifies(
 
 /** The only failure that a kill may cause. */
 function lostConnection(error: Error): void {
-  expect(error.message).toMatch(/waited in vain for the answer to the handshake/);
+  expect(error.message).toMatch(/timed out waiting for the answer to the handshake/);
 }

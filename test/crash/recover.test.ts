@@ -78,7 +78,7 @@ async function essence(run: string): Promise<Row[]> {
     });
 }
 
-async function holds(run: string): Promise<void> {
+async function expectIntact(run: string): Promise<void> {
   const { ok, faults } = await verifyRun(stateDirAt(place.state), run);
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 }
@@ -157,7 +157,7 @@ async function cycles(text: string, count: number, to_ms: number): Promise<void>
   expect(fresh).toHaveLength(count);
   for (const run of fresh) {
     expect(await essence(run)).toEqual(whole);
-    await holds(run);
+    await expectIntact(run);
   }
   expect(spools(place)).toEqual([]);
 }
@@ -192,7 +192,7 @@ verifies(
         expect((await tacho(['runs', 'recover'])).code).toBe(0);
         const [run = ''] = (await runIds()).filter((id) => !known.includes(id));
         expect(await essence(run)).toEqual(whole);
-        await holds(run);
+        await expectIntact(run);
       }
     }
   },
@@ -209,7 +209,7 @@ verifies('ST-3', 'a killed recovery is recovered again, however often that happe
   }
   expect((await tacho(['runs', 'recover'])).code).toBe(0);
   expect(await essence(run)).toEqual(whole);
-  await holds(run);
+  await expectIntact(run);
   expect((await tacho(['runs', 'recover'])).stdout).toBe('Nothing to recover.\n');
 });
 
@@ -248,7 +248,7 @@ verifies(
         },
       },
     });
-    await holds(run);
+    await expectIntact(run);
   },
 );
 
@@ -264,7 +264,7 @@ verifies(
     const texts = both.map(({ stdout }) => stdout);
     expect(texts.filter((text) => text.includes('recovered, ok'))).toHaveLength(1);
     expect(await essence(run)).toEqual(whole);
-    await holds(run);
+    await expectIntact(run);
   },
 );
 
@@ -302,7 +302,7 @@ verifies(
     const outcome = JSON.parse((await tacho(['runs', 'show', run, '--json'])).stdout);
     expect(outcome).toMatchObject({ success: false, exit_reason: 'incomplete', message: 'before' });
     expect(outcome.completeness.gaps).toContain('torn_line:1');
-    await holds(run);
+    await expectIntact(run);
   },
 );
 
@@ -348,7 +348,7 @@ verifies(
       const record = await essence(run);
       if (record.length > 3) expect(record).toEqual(whole);
       else expect(record.at(-1)).toMatchObject({ kind: 'run_finished', exit_reason: 'incomplete' });
-      await holds(run);
+      await expectIntact(run);
     }
     await until(() => place.left().length === 0, 'the end of all processes');
     // A run killed before it wrote a note is skipped for a minute: it could still be starting.
@@ -378,7 +378,7 @@ verifies('ST-3', 'a run that writes to both channels is recovered with all of bo
     expect((await tacho(['runs', 'recover'])).code).toBe(0);
     if (run === '') continue;
     expect(await sorted(run)).toEqual(whole);
-    await holds(run);
+    await expectIntact(run);
   }
 });
 
@@ -403,7 +403,7 @@ verifies(
     const all = await Promise.all([1, 2, 3, 4].map(() => tacho(['runs', 'recover'])));
     expect(all.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
     expect(await essence(run)).toEqual(whole);
-    await holds(run);
+    await expectIntact(run);
     expect(spools(place)).toEqual([run]);
   },
 );

@@ -45,7 +45,7 @@ function changeByte(run_id: string, entry: number): void {
 }
 
 const FOREIGN: Record<string, (run_id: string) => EditedEntry> = {
-  'an entry that is no event': (s) => ({ s, o: 'capture', n: 2, e: 7 }),
+  'an entry that is not an event': (s) => ({ s, o: 'capture', n: 2, e: 7 }),
   'an entry of another source': (s) => ({ s, o: 'other', n: 1, e: {} }),
   'a conflict with an entry that is missing': (s) => ({ s, o: 'conflict:capture', n: 900, e: {} }),
 };
@@ -77,7 +77,7 @@ const HARM: Record<string, { why: string; harm: (run_id: string) => void }> = {
     why: 'the journal lacks entry 3 of it',
     harm: (run_id) => changeByte(run_id, 3),
   },
-  'an entry that is no event': {
+  'an entry that is not an event': {
     why: 'the journal has an entry 3 that is not an event of it',
     harm: (run_id) =>
       editRun(segmentOf(run_id), run_id, (entries) => {

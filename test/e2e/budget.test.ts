@@ -23,7 +23,7 @@ test.each([
   ['--max-steps', '2', /^\d+ steps, over --max-steps 2$/],
   ['--max-tokens', '250', /^\d+ tokens, over --max-tokens 250$/],
   ['--max-cost', '0.025', /^\$0\.\d+, over --max-cost 0\.025$/],
-  ['--loop-guard', '3', /^Bash was called 3 times with the same input, which is --loop-guard 3$/],
+  ['--loop-guard', '3', /^Bash was called 3 times with the same input: --loop-guard 3$/],
 ])('%s %s stops the run as budget_exceeded and keeps its record', async (flag, most, error) => {
   const result = await tacho(looping(flag, most));
   const end = finished(result);
@@ -86,7 +86,7 @@ test('tacho.yaml sets the limits of a target, and a flag overrides them', async 
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
     expect.stringContaining(
-      'tacho.yaml:4:5: targets.careful.loop_guard must be a whole number from 2 on',
+      'tacho.yaml:4:5: targets.careful.loop_guard must be a whole number of at least 2',
     ),
   ]);
 });
@@ -124,7 +124,7 @@ test('a limit that the agent reports too late is refused before anything starts'
   const refused = await tacho(['run', ...late, '--output', 'json', 'go']);
   expect([refused.code, refused.stdout, existsSync(place.state)]).toEqual([2, '', false]);
   expect(refused.stderr).toBe(
-    'error: --max-cost cannot stop a run of claude in time: Claude Code reports its cost only at the end; use --max-tool-calls, --max-steps or --timeout, or add --best-effort-limits to check it when the run has ended\n',
+    'error: --max-cost cannot stop a run of claude in time: Claude Code reports its cost only at the end.\nUse --max-tool-calls, --max-steps or --timeout, or add --best-effort-limits to check it when the run has ended.\n',
   );
   writeFileSync(
     join(place.work, 'eval.yaml'),

@@ -448,7 +448,7 @@ describe('the program', () => {
     };
     expect(await failure('--script', 'bad.yaml')).toEqual([
       2,
-      'error: bad.yaml:2:5: steps[0].say must be a text\n',
+      'error: bad.yaml:2:5: steps[0].say must be a string\n',
       0,
     ]);
     expect(await failure('--script', 'nowhere')).toEqual([

@@ -1,9 +1,11 @@
 /** `tacho run` in CI: JUnit XML, annotations, the step summary. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { CHAOS, played } from '../chaos-agent.ts';
-import { demo, usePlace } from './cli.ts';
+import { demo, root, usePlace } from './cli.ts';
 
 const place = usePlace();
 const { tacho } = place;
@@ -22,7 +24,8 @@ test('in GitHub Actions a run writes annotations and a summary, and stdout keeps
   );
   const summary = readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8');
   expect(summary).toMatch(/^before\n/);
-  expect(summary).toContain('## tacho run demo: ok');
+  expect(summary).toContain('## ✅ tacho run demo: ok\n');
+  expect(summary).toContain('| task | please |');
   expect(summary).toContain('| cost | $0.0149 |');
   expect(summary).toContain(
     '| ❌ | Bash: sh tacho\\-demo/greet.sh Ada Grace | failed, exit code 2 | tacho\\-demo/greet.sh: 4: nam: parameter not set |',
@@ -77,16 +80,48 @@ test('--junit writes one test case, which fails when the run failed', async () =
   expect((await tacho(demo('agent-error', '--junit', path))).code).toBe(1);
   const bad = readFileSync(path, 'utf8');
   expect(bad).toMatch(/<testsuites name="tacho run" tests="1" failures="1" errors="0"/);
-  expect(bad).toMatch(/<failure message="[^"]+" type="failure">/);
+  expect(bad).toMatch(/<failure message="agent_error: [^"]+" type="failure">/);
 });
 
-test('a report that cannot be written is an error, and the run is still recorded', async () => {
-  mkdirSync(join(place.folder, 'folder'));
-  const { code, stderr, records } = await tacho(
-    demo('fixed', '--junit', join(place.folder, 'folder')),
-  );
-  expect([code, stderr]).toEqual([70, expect.stringContaining(join(place.folder, 'folder'))]);
+test('a file that cannot be written stops the run before it starts, and the message names its flag', async () => {
+  const missing = join(place.folder, 'none', 'file');
+  for (const flag of ['--junit', '--json-file', '--events', '--final-output']) {
+    const { code, stderr, records } = await tacho(demo('fixed', flag, missing));
+    expect([code, stderr, records.length]).toEqual([
+      70,
+      `error: ${flag} ${missing}: its folder does not exist: create it first\n`,
+      1,
+    ]);
+  }
+});
+
+test('a report that cannot be written in the end is an error, and the run is still recorded', async () => {
+  const { code, stderr, records } = await tacho(demo('fixed', '--junit', '/dev/full'));
+  expect([code, stderr]).toEqual([
+    70,
+    expect.stringContaining('--junit /dev/full: the disk is full'),
+  ]);
   expect(records.at(-1)?.data.ok).toBe(true);
+});
+
+test('a run that does not start is an error in Actions and in JUnit too', async () => {
+  const env = { ...inActions(), PATH: '/nowhere' };
+  const junit = join(place.folder, 'run.xml');
+  const missing = await tacho(['run', '--agent', 'claude', '--junit', junit, 'go'], { env });
+  const why = 'Claude Code is not installed: "claude" is not on the PATH';
+  expect(missing.code).toBe(127);
+  expect(missing.stderr).toMatch(
+    new RegExp(`^::error title=tacho run claude::${why}.*\\nerror: ${why}.*\\n$`),
+  );
+  expect(readFileSync(env.GITHUB_STEP_SUMMARY, 'utf8')).toMatch(
+    /^## ❌ tacho run claude: not started\n\nClaude Code is not installed/,
+  );
+  expect(readFileSync(junit, 'utf8')).toContain('errors="1"');
+  const wrong = await tacho(['run', '--agent', 'demo', '--fail-on', 'nothing', 'go'], { env });
+  expect([wrong.code, wrong.stderr.split('\n')[0]]).toEqual([
+    2,
+    expect.stringContaining('::error title=tacho run demo::--fail-on'),
+  ]);
 });
 
 test('--fail-on fails a successful run with exit code 1, and stderr names the calls and the reason', async () => {
@@ -109,7 +144,7 @@ test('--fail-on fails a successful run with exit code 1, and stderr names the ca
     'error: --fail-on denied: 1 call was denied\n  Bash: rm -rf everything (deleting is not allowed here)\n',
   );
   expect(stderr.match(/^::(\w+) title=.*denied/gm)).toEqual([
-    '::error title=tacho run demo%3A ok%2C but --fail-on::--fail-on denied: 1 call was denied',
+    '::error title=tacho run demo%3A --fail-on denied::--fail-on denied: 1 call was denied',
     '::error title=Bash denied::Bash: rm -rf everything: denied',
   ]);
   expect(readFileSync(junit, 'utf8')).toContain('failures="1"');
@@ -135,9 +170,42 @@ test('--json-file has the only record of a run that did not start; a wrong --fai
   const wrong = await tacho(['run', '--agent', 'demo', '--fail-on', 'failed-cal', 'go']);
   expect([wrong.code, wrong.stderr]).toEqual([
     2,
-    'error: --fail-on: "failed-cal" is no known condition; did you mean failed-call?\n',
+    'error: --fail-on: unknown condition "failed-cal"; did you mean failed-call?\n',
   ]);
   const full = await tacho(demo('fixed', '--json-file', '/dev/full'));
   expect([full.code, full.stderr]).toEqual([70, expect.stringContaining('/dev/full')]);
   expect(full.records.at(-1)?.data.ok).toBe(true);
+});
+
+test('the action passes quoted arguments whole, the prompt on stdin, and the exit code', () => {
+  const { runs } = parse(readFileSync(join(root, 'action.yml'), 'utf8'));
+  const script: string = runs.steps.at(-1).run;
+  const bin = join(place.folder, 'bin');
+  mkdirSync(bin);
+  const program = '#!/bin/sh\nfor word; do echo "[$word]"; done\ncat\nexit 5\n';
+  writeFileSync(join(bin, 'tacho'), program, { mode: 0o755 });
+  const output = join(place.folder, 'output');
+  const acted = (inputs: Record<string, string>) =>
+    spawnSync('bash', ['-eo', 'pipefail', '-c', script], {
+      cwd: place.folder,
+      env: {
+        PATH: `${bin}:/usr/bin:/bin`,
+        RUNNER_TEMP: '/tmp/t',
+        GITHUB_OUTPUT: output,
+        ...{ AGENT: 'claude', PROMPT: '--fix $HOME *\n', FAIL_ON: '', ARGS: '' },
+        ...inputs,
+      },
+      encoding: 'utf8',
+    });
+  const head = ['[run]', '[--agent]', '[claude]', '[--json-file]', '[/tmp/t/tacho-run.jsonl]'];
+  const plain = acted({});
+  expect([plain.status, plain.stdout]).toEqual([5, [...head, '[-]', '--fix $HOME *\n'].join('\n')]);
+  expect(readFileSync(output, 'utf8')).toBe('record=/tmp/t/tacho-run.jsonl\n');
+  const args = '--approve edits\n--label "a b=$HOME" -- --allowedTools "Bash(npm test)" *';
+  const words = '[--fail-on] [denied] [-] [--approve] [edits] [--label]'.split(' ');
+  const rest = ['[a b=$HOME]', '[--]', '[--allowedTools]', '[Bash(npm test)]', '[*]', ''];
+  const full = acted({ FAIL_ON: 'denied', ARGS: args, PROMPT: '' });
+  expect(full.stdout).toBe([...head, ...words, ...rest].join('\n'));
+  const torn = acted({ ARGS: '--label "a' });
+  expect([torn.status === 0, torn.stdout]).toEqual([false, '']);
 });

@@ -192,9 +192,9 @@ function collect(child: ChildProcess, options: Options): Promise<Result> {
 }
 
 /** Waits for a condition. Fails the test after a generous time limit. */
-export async function until(holds: () => boolean, what = 'condition'): Promise<void> {
+export async function until(condition: () => boolean, what = 'condition'): Promise<void> {
   const end = performance.now() + 60_000;
-  while (!holds()) {
+  while (!condition()) {
     if (performance.now() > end) throw new Error(`timed out waiting for: ${what}`);
     await sleep(10);
   }

@@ -1,7 +1,7 @@
 /** Every command except `run`: convert, replay, runs, agents, schema, completion, help, and error messages. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
 import { CHAOS, played } from '../chaos-agent.ts';
@@ -57,7 +57,7 @@ test('convert reports a missing file, a folder, an unknown agent, no agent and a
   const wrong: [string[], number, RegExp][] = [
     [['--agent', 'claude', '/nowhere'], 1, /^error: \/nowhere: no such file/],
     [['--agent', 'claude', place.work], 70, /it is a folder, not a file/],
-    [['--agent', 'nobody', recording], 2, /unknown agent "nobody"; use one of/],
+    [['--agent', 'nobody', recording], 2, /unknown agent "nobody"; expected one of:/],
     [[recording], 2, /required option '--agent <id>' not specified/],
     [['--agent', 'claude', '--to', 'xml', recording], 2, /Allowed choices are/],
     [['--agent', 'claude', '--from', 'pipe', recording], 2, /Allowed choices are stdout, session/],
@@ -120,9 +120,7 @@ test('replay, show and verify accept an id, its beginning or "last", and report 
   for (const name of [id, id.slice(0, 20), 'last']) {
     expect((await json('runs', 'show', name, '--json')).run_id).toBe(id);
     expect((await tacho(['runs', 'verify', name])).stdout).toMatch(
-      new RegExp(
-        `^${id}: \\d+ events are intact: sequence, hashes, form\\. Completeness: complete\\.\\n$`,
-      ),
+      new RegExp(`^${id}: \\d+ events are intact: sequence, hashes, form; record complete\\n$`),
     );
   }
   const odd = await tacho(['runs', 'show', '../../etc/passwd']);
@@ -292,8 +290,10 @@ verifies('ST-10', 'verify finds a flipped bit and a deleted line in the journal'
 test('agents lists all agents, or one with its capabilities, also as JSON, and reports an unknown one', async () => {
   const all = await tacho(['agents']);
   expect(all.code).toBe(0);
-  expect(all.stdout).toMatch(/^claude +Claude Code: /m);
-  expect(all.stdout).toMatch(/^demo +.*built in, version 1\.0\.0$/m);
+  expect(all.stdout).toMatch(
+    /^AGENT +NAME +VERSION, OR HOW TO INSTALL IT\nclaude +Claude Code +\S/,
+  );
+  expect(all.stdout).toMatch(/^demo +Demo \(built in\) +built in: nothing to install$/m);
   const one = await tacho(['agents', 'claude']);
   expect(one.stdout).toMatch(/call starts +never/);
   const rows = await json('agents', '--json');
@@ -325,7 +325,7 @@ test('every command has help with an example', async () => {
     [],
     ['run'],
     ['convert'],
-    ['replay'],
+    ['runs', 'rm'],
     ['agents'],
     ['schema'],
     ['completion'],
@@ -361,7 +361,7 @@ test('unknown commands and flags exit with 2: a message on stderr, nothing on st
     ['runs', 'nothing'],
     ['runs', 'list', '--nothing'],
     ['schema', 'a', 'b'],
-    ['replay'],
+    ['runs', 'rm'],
   ]) {
     const { code, stdout, stderr } = await tacho(args);
     expect({ args, code, stdout }).toEqual({ args, code: 2, stdout: '' });
@@ -424,3 +424,41 @@ verifies(
     ]);
   },
 );
+
+test('a run that cannot be found is reported with what to do', async () => {
+  const said = async (...args: string[]) => (await tacho(args)).stderr;
+  const none = `error: no runs in ${place.state} yet: record one with tacho run, or import sessions with tacho import\n`;
+  expect(await said('replay')).toBe(none);
+  const ids = [];
+  for (let n = 0; n < 2; n++) ids.push((await tacho(demo('fixed'))).records[0].run_id as string);
+  expect(await said('show', 'last~7')).toBe(
+    `error: no run "last~7" in ${place.state}: it has 2 runs\n`,
+  );
+  const shared = ids[0]?.slice(2, 6) as string;
+  expect(await said('runs', 'show', shared)).toMatch(
+    /^error: "\w+" matches several runs; give the id of one:\n( {2}\w+ {2}\d{4}-.* {2}demo {2}\S.*\n){2}$/,
+  );
+  expect(await said('runs', 'recover', 'nope')).toContain('error: no run "nope"');
+  expect((await tacho(['runs', 'recover', ids[0] as string])).stdout).toBe('Nothing to recover.\n');
+  expect((await tacho(['runs', 'show', '--json'])).stdout).toContain(ids[1]);
+});
+
+test('an archive is found by its name, and its runs by prefix', async () => {
+  const { records } = await tacho(demo('fixed'));
+  const run_id = records[0].run_id as string;
+  const { archive } = JSON.parse((await tacho(['runs', 'gc', '--max-runs', '0', '--json'])).stdout);
+  const back = await tacho(['runs', 'restore', basename(archive), run_id.slice(2, 20)]);
+  expect([back.code, back.stdout]).toEqual([0, `${run_id} restored\n`]);
+  const none = await tacho(['runs', 'restore', 'nope']);
+  expect([none.code, none.stderr]).toEqual([
+    1,
+    `error: nope: no such archive; tacho runs gc puts archives into ${dirname(archive)}\n`,
+  ]);
+  const other = join(place.folder, 'other');
+  writeFileSync(other, 'this is not an archive of anything');
+  const wrong = await tacho(['runs', 'restore', other]);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    1,
+    expect.stringContaining('other: is damaged, or is not an archive of tacho'),
+  ]);
+});

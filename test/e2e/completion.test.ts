@@ -1,7 +1,7 @@
 /** Completion in the real shells: commands, options, values of the store and of tacho.yaml, and paths. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bin, demo, filesBelow, usePlace } from './cli.ts';
 import { can } from './needs.ts';
@@ -62,6 +62,7 @@ test('bash completes commands, options, agents, runs, targets, labels, choices a
     ],
     [['run', '--target', ''], ['review']],
     [['run', '--label', ''], ['build=7']],
+    [['runs', 'list', '--project', basename(place.work)], [basename(place.work)]],
     [['run', '--label', 'build', '='], ['7']],
     [['import', '--sh'], []],
     [

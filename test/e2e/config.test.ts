@@ -133,18 +133,14 @@ const MISTAKES: [string, string, string][] = [
     `redact:\n${[64, 65, 66, 67].map((count) => `  - "[a-f0-9]{${count}}"\n`).join('')}`,
     ':5:5: redact[3] redaction pattern "[a-f0-9]{67}" takes too many steps together',
   ],
-  ['a pattern that is none', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
+  ['an invalid pattern', 'redact:\n  - fine\n  - "("\n', ':3:5: redact[1] '],
   ['no program', 'targets: {a: {agent: demo, command: []}}\n', ':1:28: targets.a.command must be'],
   ['a list', '- a\n', ':1:1: must be a map'],
-  [
-    'an unknown field',
-    'target:\n  a: 1\n',
-    ':1:1: target is no known field; did you mean targets?',
-  ],
+  ['an unknown field', 'target:\n  a: 1\n', ':1:1: target: unknown field; did you mean targets?'],
   [
     'an unknown target field',
     'targets:\n  a:\n    agent: demo\n    modle: x\n',
-    ':4:5: targets.a.modle is no known field; did you mean model?',
+    ':4:5: targets.a.modle: unknown field; did you mean model?',
   ],
   [
     'a flag as model',
@@ -155,41 +151,41 @@ const MISTAKES: [string, string, string][] = [
   [
     'an unknown agent',
     'targets:\n  a:\n    agent: nobody\n',
-    ':3:5: targets.a.agent is no known agent "nobody"; known are ',
+    ':3:5: targets.a.agent: unknown agent "nobody"; expected one of: ',
   ],
-  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3:5: targets.a.agent must be a text'],
+  ['a number as agent', 'targets:\n  a:\n    agent: 7\n', ':3:5: targets.a.agent must be a string'],
   [
     'a text as list',
     'targets:\n  a:\n    agent: demo\n    args: x\n',
-    ':4:5: targets.a.args must be a list of texts',
+    ':4:5: targets.a.args must be a list of strings',
   ],
   [
     'a list as environment',
     'targets:\n  a:\n    agent: demo\n    env: [A]\n',
-    ':4:5: targets.a.env must be a map of names to texts',
+    ':4:5: targets.a.env must be a map of names to strings',
   ],
   [
     'a map in the environment',
     'targets:\n  a:\n    agent: demo\n    env:\n      A: { b: c }\n',
-    ':5:7: targets.a.env.A must be a text',
+    ':5:7: targets.a.env.A must be a string',
   ],
   [
     'a timeout of 0',
     'targets:\n  a:\n    agent: demo\n    timeout: 0\n',
-    ':4:5: targets.a.timeout must be a number of seconds over 0',
+    ':4:5: targets.a.timeout must be a number of seconds greater than 0',
   ],
   [
     'a wrong approve',
     'targets:\n  a:\n    agent: demo\n    approve: some\n',
     ':4:5: targets.a.approve must be one of default, edits, all',
   ],
-  ['a target that is no map', 'targets:\n  a: demo\n', ':2:3: targets.a must be a map'],
+  ['a target that is not a map', 'targets:\n  a: demo\n', ':2:3: targets.a must be a map'],
   [
     'an unknown default_target',
     'default_target: b\ntargets:\n  a: { agent: demo }\n',
     ':1:1: default_target names no target; there are a',
   ],
-  ['a redact pattern that is none', 'redact: ["("]\n', ''],
+  ['an invalid redact pattern', 'redact: ["("]\n', ''],
 ];
 
 for (const [what, text, says] of MISTAKES) {
@@ -242,9 +238,17 @@ test('a prompt of 5 MB reaches the agent byte for byte', async () => {
 
 test('an empty prompt is refused', async () => {
   toy();
-  for (const input of ['', ' \n']) {
-    const { code, stderr } = await tacho(['run', '--target', 'toy'], { input });
-    expect([code, stderr]).toEqual([2, 'error: the prompt on stdin is empty\n']);
+  const none = 'no prompt: give it as an argument, or pipe it in';
+  const mistakes: [words: string[], input: string, why: string][] = [
+    [[], '', none],
+    [[], ' \n', none],
+    [['-'], '', 'the prompt on stdin is empty'],
+    // An empty variable of a job.
+    [[''], 'not read', 'the prompt is empty'],
+  ];
+  for (const [words, input, why] of mistakes) {
+    const { code, stderr } = await tacho(['run', '--target', 'toy', ...words], { input });
+    expect([code, stderr]).toEqual([2, `error: ${why}\n`]);
   }
 });
 
@@ -298,4 +302,23 @@ test('a missing or non-executable program of a target is named', async () => {
   const plain = await tacho(['run', '--target', 'b', '--output', 'json', 'x']);
   expect([plain.code, plain.records.length]).toEqual([70, 1]);
   expect(finished(plain).error).toContain('plain.txt is not executable');
+});
+
+test('a program of --command that does not exist is not taken for a missing agent', async () => {
+  const command = (program: string) =>
+    tacho(['run', '--agent', 'claude', '--command', program, 'go']);
+  const [named, placed] = [await command('no-such-program'), await command('./no-such')];
+  expect([named.code, named.stderr, placed.code, placed.stderr]).toEqual([
+    127,
+    'error: the command "no-such-program" is not on the PATH\n',
+    127,
+    `error: the command "${join(place.work, 'no-such')}" does not exist\n`,
+  ]);
+  const file = join(place.work, 'file');
+  writeFileSync(file, '');
+  const wrong = await tacho(['run', '--agent', 'demo', '--cwd', file, 'go']);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    70,
+    `error: cannot work in ${file}: it is not a folder\n`,
+  ]);
 });

@@ -139,7 +139,7 @@ const IN_THE_WAY: [string, string, (path: string) => void][] = [
 for (const [what, name, put] of IN_THE_WAY) {
   verifies(
     ['ST-8', 'ST-9'],
-    `${what} in the place of ${name || 'the state folder'} is named with exit code 70 and left alone`,
+    `${what} in place of ${name || 'the state folder'} is named with exit code 70 and left alone`,
     async () => {
       const path = join(place.state, name);
       if (name !== '') mkdirSync(place.state, { mode: 0o700 });

@@ -17,7 +17,7 @@ const COMMANDS = [
 ];
 
 for (const name of ['live', 'outbox', 'tmp', 'logs', 'archive'])
-  verifies('ST-8', `a clone with a link in the place of ${name} deletes no file`, async () => {
+  verifies('ST-8', `a clone with a link in place of ${name} deletes no file`, async () => {
     const project = join(place.folder, 'project');
     mkdirSync(project);
     const spill = 'spill-1-1-0123456789ab';

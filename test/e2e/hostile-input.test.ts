@@ -172,7 +172,7 @@ for (const [what, agent, record] of [
   ['calls with long ids', 'claude', (n: number) => toolUse(n + LONG, 'ls')],
   ['calls with long inputs', 'claude', (n: number) => toolUse(`t${n}`, n + LONG)],
   [
-    'items in the making',
+    'items in progress',
     'codex',
     (n: number) => ({
       type: 'item.updated',

@@ -220,7 +220,7 @@ test('an unreadable segment is reported, and read again when it becomes readable
   expect((await list()).ids).toEqual([run_id, other]);
 });
 
-test('a link to itself in the place of a segment or a transcript stops no command', async () => {
+test('a link to itself in place of a segment or a transcript stops no command', async () => {
   const first = await record();
   const second = await record();
   const link = (...names: string[]) => {

@@ -135,7 +135,7 @@ test('an invalid time limit, and a prompt that is not a string, are refused', as
 test('a run that cannot start rejects with an error that says what to do', async () => {
   const { run, TachoError } = await library();
   const unknown = run({ ...options('default'), agent: 'nobody' });
-  await expect(unknown.outcome).rejects.toThrow(/unknown agent "nobody"; use one of/);
+  await expect(unknown.outcome).rejects.toThrow(/unknown agent "nobody"; expected one of:/);
   await expect(unknown.outcome).rejects.toBeInstanceOf(TachoError);
   await expect(all(run({ ...options('default'), agent: 'nobody' }))).rejects.toThrow(
     /unknown agent/,

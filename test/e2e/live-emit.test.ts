@@ -108,7 +108,7 @@ verifies(
       'line 2: the field data.name is missing',
       'line 3: ',
       'line 4: the type heartbeat is not sent by agents; emit sends session_start',
-      'line 5: the type "nonsense" is no known message type; known are session_start',
+      'line 5: unknown message type "nonsense"; expected one of: session_start',
       'line 6: the field seq must be 2',
       '5 of 7 lines are invalid, and were not sent',
     ])

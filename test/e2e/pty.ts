@@ -13,7 +13,7 @@ export interface Pty {
   /** All bytes so far. */
   bytes(): string;
   /** Waits until the screen satisfies the condition. */
-  until(what: string, holds: (lines: string[]) => boolean): Promise<void>;
+  until(what: string, condition: (lines: string[]) => boolean): Promise<void>;
   type(keys: string): void;
   resize(cols: number, rows: number): void;
   signal(name: NodeJS.Signals): void;
@@ -65,14 +65,14 @@ export function openPty(command: readonly string[], size = { cols: 80, rows: 24 
     lines,
     alternate: () => terminal.buffer.active.type === 'alternate',
     bytes: () => bytes,
-    until: (what, holds) =>
+    until: (what, condition) =>
       new Promise((resolve, reject) => {
         const stop = setTimeout(() => {
           watchers.delete(look);
           reject(new Error(`never came: ${what}\n${lines().join('\n')}`));
         }, WAIT_MS);
         const look = (): void => {
-          if (!holds(lines())) return;
+          if (!condition(lines())) return;
           clearTimeout(stop);
           watchers.delete(look);
           resolve();

@@ -219,7 +219,7 @@ test('without a policy gc says what to give, and invalid policies are reported w
       ':2:5: retention[0].max_age must be a time like 12h, 30d or 8w',
     ],
     ['retention:\n  - name: x\n', ':2:5: retention[0] needs one of max_age, max_runs, max_size'],
-    ['retention:\n  - max_runs: 1\n    keep: true\n', ':3:5: retention[0].keep is no known field'],
+    ['retention:\n  - max_runs: 1\n    keep: true\n', ':3:5: retention[0].keep: unknown field'],
   ] as const;
   for (const [yaml, say] of mistakes) {
     writeFileSync(join(place.work, 'tacho.yaml'), yaml);

@@ -142,6 +142,47 @@ test('tacho runs lists past runs, filters them and opens one', async () => {
   expect(piped.stderr).toContain('Usage: tacho runs');
 });
 
+test('the list shows runs that end while it is open; Ctrl-Z suspends it and fg returns', async () => {
+  const run = (prompt: string) =>
+    place.tacho(['run', ...CHAOS, '--cwd', place.work, prompt, '--', ...played('default')]);
+  await run('the first');
+  const line = `"$0" "$1" runs --state-dir "$2"; echo suspended; fg > /dev/null`;
+  pty = openPty(['bash', '-mc', line, process.execPath, bin, place.state]);
+  const terminal = pty;
+  await terminal.until('a run', has('1 run '));
+  await run('the second');
+  await terminal.until('both runs', (lines) => lines[2]?.includes('the second') === true);
+  expect(terminal.lines()[3]).toMatch(/^› .*the first$/);
+  terminal.type('\u001a');
+  await terminal.until('the view again', () => terminal.bytes().includes('suspended'));
+  await terminal.until(
+    'the view again',
+    () => terminal.alternate() && has('2 runs')(terminal.lines()),
+  );
+  terminal.type('q');
+  expect((await terminal.ended).mode).toMatch(/(?<!-)\bicanon\b/);
+  expect(terminal.alternate()).toBe(false);
+  expect(has('suspended')(terminal.lines())).toBe(true);
+});
+
+test('a closed terminal ends the run and its record', async () => {
+  const terminal = watch('hang');
+  await terminal.until('the run', has('demo 1.0.0'));
+  terminal.close();
+  pty = null;
+  await expect
+    .poll(async () => (await place.tacho(['runs', 'list'])).stdout, { timeout: 60_000 })
+    .toContain('cancelled');
+});
+
+test('a dumb terminal cannot show the view, and the message says so', async () => {
+  const command = [process.execPath, bin, 'run', '--agent', 'demo', '--tui', 'go'];
+  pty = openPty(['env', 'TERM=dumb', ...command], { cols: 100, rows: 10 });
+  expect((await pty.ended).code).toBe(2);
+  expect(pty.alternate()).toBe(false);
+  expect(has('TERM is "dumb": run the command without --tui')(pty.lines())).toBe(true);
+});
+
 test('without a terminal the live view is refused with a clear message, and nothing is started', async () => {
   const args = ['run', '--agent', 'demo', '--tui', 'go'];
   const { code, stdout, stderr } = await place.tacho(args);

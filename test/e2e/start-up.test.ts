@@ -10,7 +10,7 @@ const place = usePlace();
 const folder = join(root, 'dist', 'texts');
 
 /** Each takes a good part of the whole command's time to load. */
-const DEAR =
+const EXPENSIVE =
   'child_process crypto http http2 https net readline sqlite stream tls worker_threads zlib';
 
 /** The expensive modules that a command loads, and the segmenters that it creates. */
@@ -20,7 +20,7 @@ async function loadedBy(args: readonly string[], env: Record<string, string> = {
   const { code, stderr } = await place.tacho(args, { env: { LOADED_FILE, NODE_OPTIONS, ...env } });
   expect([code, stderr]).toEqual([0, '']);
   const { loaded, segmenters } = JSON.parse(readFileSync(LOADED_FILE, 'utf8'));
-  return { dear: DEAR.split(' ').filter((name) => loaded.includes(name)), segmenters };
+  return { expensive: EXPENSIVE.split(' ').filter((name) => loaded.includes(name)), segmenters };
 }
 
 describe('help and version', () => {
@@ -64,21 +64,21 @@ describe('help and version', () => {
 
   test('load no expensive module', async () => {
     for (const args of [['--help'], ['--version'], ['run', '--help'], ['--state-dir', 'x', '-h']])
-      expect(await loadedBy(args)).toEqual({ dear: [], segmenters: 0 });
+      expect(await loadedBy(args)).toEqual({ expensive: [], segmenters: 0 });
   });
 });
 
 test('listing no runs loads no expensive module', async () => {
-  expect(await loadedBy(['runs', 'list'])).toEqual({ dear: [], segmenters: 0 });
+  expect(await loadedBy(['runs', 'list'])).toEqual({ expensive: [], segmenters: 0 });
 });
 
 test('a command loads only the modules it needs', async () => {
   await place.tacho(['run', ...CHAOS, 'zażółć 日本語', '--', ...played('text')]);
   const list = await loadedBy(['runs', 'list']);
-  expect(list).toEqual({ dear: ['crypto', 'sqlite', 'stream'], segmenters: 0 });
+  expect(list).toEqual({ expensive: ['crypto', 'sqlite', 'stream'], segmenters: 0 });
 });
 
 test('completion of commands, options and agents loads no expensive module', async () => {
   const args = ['__complete', 'bash', '--', 'run', '--agent', 'c'];
-  expect(await loadedBy(args)).toEqual({ dear: [], segmenters: 0 });
+  expect(await loadedBy(args)).toEqual({ expensive: [], segmenters: 0 });
 });

@@ -311,7 +311,7 @@ for (const [what, make] of [
   ['a folder', (path: string) => void mkdirSync(path)],
   ['a file of 1 MiB', (path: string) => writeFileSync(path, '#'.repeat(1024 * 1024))],
 ] as const)
-  test(`${what} in the place of tacho.yaml is refused immediately, here and above`, async () => {
+  test(`${what} in place of tacho.yaml is refused immediately, here and above`, async () => {
     make(join(place.work, 'tacho.yaml'));
     const below = join(place.work, 'below');
     mkdirSync(below);

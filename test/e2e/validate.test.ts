@@ -341,7 +341,7 @@ verifies(
 
 verifies(
   ['CF-5', 'ST-8'],
-  'no verdict on a message is written through a link in the place of the folder',
+  'no verdict on a message is written through a link in place of the folder',
   async () => {
     await store(longSession('s1', 600));
     const [{ seq }] = (await place.tacho(['review', '--json'])).records;

@@ -93,7 +93,7 @@ test('a required filter, one in an included file, and one in a linked work tree 
 
 for (const [what, name] of [
   ['an equals sign', 'a=b'],
-  ['a byte that is no UTF-8', '\xff'],
+  ['a byte that is not UTF-8', '\xff'],
 ] as const)
   test(`a filter with ${what} in its name is not run; the tree is not compared`, async () => {
     const { top, proof, program } = repository();

@@ -160,7 +160,7 @@ async function oneCase(name: string): Promise<number> {
   console.log(
     `exit ${ran?.code ?? ran?.signal}\n--- stdout\n${ran?.stdout}--- stderr\n${ran?.stderr}---`,
   );
-  console.log(faults.length === 0 ? 'all holds' : faults.join('\n'));
+  console.log(faults.length === 0 ? 'no faults' : faults.join('\n'));
   player.close();
   return faults.length > 0 ? 1 : 0;
 }

@@ -28,7 +28,7 @@ export function* commandFaults(ran: Ran): Generator<string> {
   if (ran.late) yield `${name}: does not exit`;
   if (STACK.test(ran.stderr) || STACK.test(ran.stdout))
     yield `${name}: shows a stack trace: ${ran.stderr.slice(0, 1500)}`;
-  if (ran.code === null && ran.signal !== 'SIGKILL') yield `${name}: ended by ${ran.signal}`;
+  if (ran.code === null && ran.signal !== 'SIGKILL') yield `${name}: killed by ${ran.signal}`;
   const silent = ran.stdout === '' && ran.stderr === '';
   if (ran.code !== null && ran.code !== 0 && silent) yield `${name}: exit ${ran.code} in silence`;
 }

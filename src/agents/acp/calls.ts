@@ -49,7 +49,7 @@ export class Call {
     return this.tool?.looked_up_as ?? this.tool?.native_tool ?? null;
   }
 
-  /** Merges facts from the update that are not known better already. */
+  /** Merges facts from the update unless better ones are known. */
   merge(update: Update): void {
     this.name ??= idOf(update.name);
     this.title ??= filledOf(update.title);

@@ -8,9 +8,9 @@ import { tools } from './tools.ts';
 
 export const acp: Agent = {
   id: 'acp',
-  title: 'Any agent that speaks the Agent Client Protocol, named after --',
+  title: 'Any ACP agent',
   binaries: [],
-  install: 'tacho run --agent acp PROMPT -- PROGRAM [ARGUMENT…]',
+  install: 'tacho run --agent acp PROMPT -- PROGRAM [ARGS]',
   version_args: ['--version'],
   checked_versions: ['1'],
   capabilities: { ...LIVE, usage: 'end', cost: 'end', provider_retries: 'never' },

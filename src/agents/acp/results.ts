@@ -13,7 +13,7 @@ const ENDS: Readonly<Record<string, CallStatus>> = {
   failed: 'error',
   cancelled: 'cancelled',
 };
-/** Outcomes that some agents report beside the status. */
+/** Outcomes that some agents report next to the status. */
 const OUTCOMES: Readonly<Record<string, CallStatus>> = {
   cancelled: 'cancelled',
   timeout: 'timeout',
@@ -64,7 +64,7 @@ function isRefusal(raw: Open | null, output: string): boolean {
   );
 }
 
-/** The tool's output, else the text shown to people. */
+/** The tool's output, otherwise the text shown to people. */
 function outputOf(update: Update): string | null {
   const raw = update.rawOutput;
   if (typeof raw === 'string' && raw !== '') return raw;

@@ -20,7 +20,7 @@ interface Call {
   decision: Decision | null;
 }
 
-/** Facts that a result's record holds beside the block itself, from either channel's fields. */
+/** Facts that a result's record holds next to the block itself, from either channel's fields. */
 export interface ResultFacts {
   /** The tool's structured result (`tool_use_result`, `toolUseResult`). */
   readonly detail: Open | null;

@@ -6,7 +6,7 @@ import { contentText, wordSet } from '../kit/text.ts';
 import { Calls, INTERRUPTED, type ResultFacts } from './calls.ts';
 import type { Assistant, Block, User } from './records.ts';
 
-/** Returns the facts beside a result, by call id. `alone`: the record holds no other result. */
+/** Returns the facts next to a result, by call id. `alone`: the record holds no other result. */
 export type FactsOf = (alone: boolean) => (call_id: unknown) => ResultFacts;
 /** Meaning of a user record: tool results, a prompt, text that the CLI adds to a turn, or an interruption. */
 export type UserRecord = 'results' | 'prompt' | 'companion' | 'interruption' | 'nothing';

@@ -27,7 +27,7 @@ export const session = sessionFiles({
   where: '~/.claude/projects, or $CLAUDE_CONFIG_DIR/projects',
   root: (env) => join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'), 'projects'),
   id: /^[0-9a-zA-Z-]{1,64}$/,
-  // Earlier versions put sub-agents' files beside the main ones.
+  // Earlier versions put sub-agents' files next to the main ones.
   names: [[/./, /^(?!agent-)([0-9a-zA-Z-]{1,64})\.jsonl$/]],
   // The folder is named after the real path, and long names are cut. Such folders are searched for.
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`)],

@@ -74,7 +74,7 @@ interface Message {
 /** The root agent's name among the speakers. */
 export const ROOT = '';
 
-/** The cost of a session file's last run: from the CLI's cumulative figures if any, else from the messages. */
+/** The cost of a session file's last run: from the CLI's cumulative figures if any, otherwise from the messages. */
 export class SessionSpending {
   /** Cumulative over the session's runs. */
   #latest: Spent | null = null;

@@ -142,7 +142,7 @@ export class Calls extends Writer {
     return first;
   }
 
-  /** A script of this conversation did something: the script that names the command, else all running scripts. */
+  /** A script of this conversation did something: the script that names the command, otherwise all running scripts. */
   #claim(command: string | null): void {
     const scripts = [...this.#scripts.values()].filter((script) => script.file === this.file);
     const naming = command ? scripts.filter(({ input }) => input.includes(command)) : [];

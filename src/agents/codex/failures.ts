@@ -7,7 +7,7 @@ import { nativeOf, statusOf, textOf } from '../kit/native.ts';
 const RETRY = /^(?:Re-?connecting\.\.\.|stream error: [\s\S]*; retrying)/;
 const ATTEMPT = /^(?:Re-?connecting\.\.\.|[\s\S]*?; retrying) (\d{1,6})\/(\d{1,6})/;
 const STATUS = /\bstatus:? (\d{3})\b/;
-/** Failures of the CLI before or beside a request. All others are the provider's. */
+/** Failures of the CLI before or outside of a request. All others are the provider's. */
 const OWN_FAULTS = [
   'Missing environment variable: ',
   'no thread with id',

@@ -60,7 +60,7 @@ function changeOf(name: string | null, entry: unknown): FileChange | null {
   const kind = name === null ? (textOf(change?.kind) ?? textOf(detail?.type)) : change?.type;
   if (path === null || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) return null;
   const to = textOf(change?.move_path) ?? textOf(detail?.move_path);
-  // For an added or deleted file the app-server's "diff" is the whole text.
+  // For an added or deleted file the app-server's "diff" is the complete text.
   const said = detail === null ? null : textOf(change?.diff);
   const content = kind === 'add' ? (textOf(change?.content) ?? said) : null;
   const hunks = textOf(change?.unified_diff) ?? (kind === 'update' ? said : null);

@@ -1,4 +1,4 @@
-/** Files of sub-agents. They are beside the files of the sessions that started them; the first line identifies them. */
+/** Files of sub-agents. They are next to the files of the sessions that started them; the first line identifies them. */
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { memoised } from '../../lib/memoised.ts';

@@ -56,7 +56,7 @@ export class Turns extends Writer {
     }
   }
 
-  /** `settings`: the facts beside the thread in the response to its start. */
+  /** `settings`: the facts next to the thread in the response to its start. */
   introduce(thread: Inside<Answer['thread']> | null, settings: Answer): void {
     const session_id = idOf(thread?.id);
     if (thread === null || session_id === null) return;

@@ -1,4 +1,4 @@
-/** Files changed by file tools: from the end record's list, else from the call's input. */
+/** Files changed by file tools: from the end record's list, otherwise from the call's input. */
 
 import { asciiBytes } from '../../lib/utf8.ts';
 import { trimmedStart } from '../../lib/white-space.ts';
@@ -26,7 +26,7 @@ function patchFiles(patch: string): Change[] {
   }));
 }
 
-/** A patch is one text. It is kept whole, with the file's name beside it if there is only one. */
+/** A patch is one text. It is kept whole, with the file's name next to it if there is only one. */
 export function patchInput(patch: string): Open {
   const [first, ...others] = patchFiles(patch);
   return first === undefined || others.length > 0 ? { patch } : { patch, filename: first.path };

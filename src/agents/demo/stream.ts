@@ -28,7 +28,7 @@ type Row = (record: Merged<Stdout>, to: Drafts, id: string) => void;
 
 export const timeOf = ({ at }: Open) => momentOf(at);
 
-/** The value if it is one of these words, else null. */
+/** The value if it is one of these words, otherwise null. */
 function oneOf<const W extends string>(words: readonly W[], value: unknown): W | null {
   return words.find((word) => word === value) ?? null;
 }

@@ -47,7 +47,7 @@ const PATCHED = wordSet(
 /** One run of a session, over the files of all its agents. */
 export class SessionRun extends Writer {
   readonly #since_ms: number;
-  /** Null: there is no stream beside the file. */
+  /** Null: there is no stream next to the file. */
   readonly #stream_usage: boolean | null;
   readonly #calls = new Calls(this.to);
   readonly #voices = new Map<string, Voice>();

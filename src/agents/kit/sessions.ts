@@ -54,7 +54,7 @@ export function headOf(path: string, bytes: number, unreadable?: Unreadable): st
   return headIn(path, head_bytes.subarray(0, bytes), unreadable)?.toString('utf8') ?? '';
 }
 
-/** Sub-agents' files in a folder. A small file beside each names the call that started it. */
+/** Sub-agents' files in a folder. A small file next to each names the call that started it. */
 export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
   return Array.fromAsync(pathsIn(folder, [name], unreadable), ({ path }) => ({
     path,
@@ -62,7 +62,7 @@ export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
   }));
 }
 
-/** A small JSON file beside a session file; null if it cannot be read. */
+/** A small JSON file next to a session file; null if it cannot be read. */
 function metaIn(path: string): Open | null {
   try {
     const limits = { bytes_max: AGENT_LIMITS.session_meta_bytes_max, stage: 'read' };

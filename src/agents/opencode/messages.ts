@@ -58,7 +58,7 @@ export class Conversation extends Writer {
     const message = known ?? { role, synthetic: false, spent: null, closed: false, old };
     if (known === undefined) this.#messages.set(id, message);
     message.synthetic ||= info.summary === true;
-    // The messages of an export are repeated by database rows beside it.
+    // The messages of an export are repeated by database rows next to it.
     const again = message.closed || this.sessions.isForeign(session_id);
     if (message.old || (shape === 'stored' && again)) return;
     const closed = countOf(time?.completed) !== null;

@@ -90,7 +90,7 @@ export const session: SessionFiles = {
 
   list: ({ env }) => kept(env),
 
-  /** Rows beside exports show sub-agents that were not exported. */
+  /** Rows next to exports show sub-agents that were not exported. */
   async parts(path): Promise<SessionPart[]> {
     const folder = dirname(path);
     const exported = EXPORT.test(basename(path));

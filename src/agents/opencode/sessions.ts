@@ -27,7 +27,7 @@ export class Sessions extends Writer {
     return this.#calls.parentOf(session_id) === null && !this.#children.has(session_id);
   }
 
-  /** Whether rows belong to a session unrelated to the export beside them. */
+  /** Whether rows belong to a session unrelated to the export next to them. */
   isForeign(session_id: string | null): boolean {
     const other = this.#exported !== null && this.#exported !== session_id;
     return other && this.isRoot(session_id);
@@ -50,7 +50,7 @@ export class Sessions extends Writer {
     this.to.session(now);
   }
 
-  /** `exported`: the session of an export. Rows beside it count only if they belong to its family. */
+  /** `exported`: the session of an export. Rows next to it count only if they belong to its family. */
   take(info: SessionInfo, exported = false): void {
     const session_id = idOf(info.id);
     const parent = idOf(info.parentID);

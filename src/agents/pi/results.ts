@@ -139,7 +139,7 @@ const NESTED: ReadonlyMap<unknown, CallStatus> = new Map([
 const NESTED_ERROR_CHARS = 500;
 
 /**
- * The end of a call made by another call's script (`nestedCalls`). Its error is beside its status. Whether it ever ran
+ * The end of a call made by another call's script (`nestedCalls`). Its error is next to its status. Whether it ever ran
  * is not shown, as every such call has a duration.
  */
 export function ofNested(

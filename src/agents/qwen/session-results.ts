@@ -52,7 +52,7 @@ function responsesOf(message: Inside<ToolResult['message']> | null) {
   });
 }
 
-/** The output as on stdout: the error, else the text shown to people, else the text sent to the model. */
+/** The output as on stdout: the error, otherwise the text shown to people, otherwise the text sent to the model. */
 function outputOf(response: Response, display: unknown): string | null {
   if (response.error) return response.error;
   const shown = textOf(display) ?? textOf(nativeOf(display)?.text);

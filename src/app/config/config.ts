@@ -3,9 +3,9 @@ import { dirname, resolve } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { pick } from '../../lib/pick.ts';
-import { quoted, Report } from '../../lib/schema/mistakes.ts';
+import { Report } from '../../lib/schema/mistakes.ts';
 import * as is from '../../lib/schema/read.ts';
-import { type Fields, notKnown, type Read, type Values } from '../../lib/schema/read.ts';
+import { type Fields, type Read, unknownWord, type Values } from '../../lib/schema/read.ts';
 import { readTextFile, type TextFile } from '../../lib/text-file.ts';
 import type { RunLimits } from '../../model/parts.ts';
 import { APPROVE_MODES, FAIL_ON, type FailOn } from '../../model/words.ts';
@@ -57,14 +57,14 @@ export const patterns: Read<string[]> = (value, place) => {
   };
   const most = REDACT_LIMITS.redaction_patterns_max;
   if (Array.isArray(value) && value.length > most) place.mistake(`has more than ${most} patterns`);
-  else is.listOf(pattern, 'must be a list of texts')(value, place);
+  else is.listOf(pattern, 'must be a list of strings')(value, place);
   return good;
 };
 
 const command: Read<string[]> = (value, place) => {
   const words = typeof value === 'string' ? [value] : value;
   if (Array.isArray(words) && words[0] !== '' && words.length > 0) return is.texts(words, place);
-  place.mistake('must be a text or a list of texts');
+  place.mistake('must be a string or a list of strings');
   return [''];
 };
 
@@ -79,7 +79,7 @@ const model: Read<string> = (value, place) => {
 const failOn: Read<FailOn[]> = (value, place) => {
   const words = is.texts(typeof value === 'string' ? [value] : value, place);
   const wrong = words.find((word) => !isFailOn(word));
-  if (wrong !== undefined) place.mistake(notKnown(`condition ${quoted(wrong)}`, wrong, FAIL_ON));
+  if (wrong !== undefined) place.mistake(unknownWord('condition', wrong, FAIL_ON), ': ');
   return words.filter(isFailOn);
 };
 
@@ -88,7 +88,7 @@ const agentIn =
   (value, place) => {
     const name = is.text(value, place);
     if (name !== '' && !known.includes(name))
-      place.mistake(notKnown(`agent ${quoted(name)}`, name, known));
+      place.mistake(unknownWord('agent', name, known), ': ');
     return name;
   };
 
@@ -96,7 +96,7 @@ const TARGET = {
   command,
   model,
   args: is.texts,
-  env: is.named(is.written(is.anyText), 'must be a map of names to texts'),
+  env: is.named(is.written(is.anyText), 'must be a map of names to strings'),
   cwd: is.text,
   timeout: is.over0('a number of seconds'),
   approve: is.oneOf(APPROVE_MODES),

@@ -3,7 +3,7 @@ import { own } from '../../lib/own.ts';
 import { fieldName, type Place } from '../../lib/schema/mistakes.ts';
 import { type Fields, oneOf, type Values } from '../../lib/schema/read.ts';
 
-/** False: no log beside the transcript. */
+/** False: no log next to the transcript. */
 export const STREAM_LOGS = [false, 'summary', 'raw'] as const;
 export type StreamLog = (typeof STREAM_LOGS)[number];
 

@@ -1,4 +1,4 @@
-/** Paths of tacho's own files: beside the bundle, or in the sources if they are run directly. */
+/** Paths of tacho's own files: next to the bundle, or in the sources if they are run directly. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

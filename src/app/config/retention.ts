@@ -18,7 +18,7 @@ const FIELDS = {
   name: is.text,
   agent: is.text,
   status: is.oneOf([...new Set<string>(['ok', 'failed', ...EXIT_REASONS])]),
-  label: is.named(is.written(is.anyText), 'must be a map of names to texts'),
+  label: is.named(is.written(is.anyText), 'must be a map of names to strings'),
   max_age: measured(DURATION),
   max_runs: is.whole(0),
   max_size: measured(SIZE),

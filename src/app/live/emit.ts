@@ -9,8 +9,7 @@ import { isoTime } from '../../lib/iso-time.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { isMap } from '../../lib/own.ts';
-import { quoted } from '../../lib/schema/mistakes.ts';
-import { notKnown } from '../../lib/schema/read.ts';
+import { unknownWord } from '../../lib/schema/read.ts';
 import { isUtf8 } from '../../lib/utf8.ts';
 import { compose, correlationOf, messageIdOf, timestampOf } from '../../live/protocol/compose.ts';
 import { readText, type WireMessage } from '../../live/protocol/messages.ts';
@@ -222,7 +221,7 @@ class Emitter {
 function wrongType(type: string): string {
   if ((LIVE_TYPES as readonly string[]).includes(type))
     return `the type ${type} is not sent by agents; emit sends ${SENDABLE.join(', ')}`;
-  return `the type ${quoted(type)} ${notKnown('message type', type, SENDABLE)}`;
+  return unknownWord('message type', type, SENDABLE);
 }
 
 const wrongSeq = ({ out: { next_seq, session_id } }: Track, seq: unknown) =>

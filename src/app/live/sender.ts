@@ -95,7 +95,7 @@ export class LiveSender {
     throw new TachoError('busy', text, { stage: 'live', retryable: true });
   }
 
-  /** The number with which a session continues: from the outbox, else from a collector that answers soon, else 1. */
+  /** The number with which a session continues: from the outbox, otherwise from a collector that answers soon, otherwise 1. */
   async where(session_id: string): Promise<number> {
     if (existsSync(outboxPath(this.#dir, session_id))) return 1;
     return (await this.#sender.where(session_id, APP_LIMITS.live_where_ms)) ?? 1;

@@ -193,7 +193,7 @@ class Watcher {
     });
   }
 
-  /** Resolves with null when the collector has been silent for a while, longer if it has announced more. */
+  /** Resolves with null if the collector has been silent for a while, longer if it has announced more. */
   async #quiet(state: { received_ms: number }, link: Link): Promise<null> {
     while (!link.gone) {
       const more = [...this.#stored].some(([id, seq]) => this.#cursors.have(id) < seq);

@@ -11,7 +11,7 @@ type Table<O> = Readonly<Record<keyof O, is.Fields[string]>>;
 
 const textOrNull = is.orNull(is.anyText);
 const limit = (least: number) => is.orNull(is.whole(least));
-const words = is.named(is.anyText, 'must be an object of texts');
+const words = is.named(is.anyText, 'must be an object of strings');
 
 const LIVE_FIELDS = {
   url: is.required(is.text),

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { findMarked } from '../../capture/source/process-tree.ts';
 import { durationText } from '../../lib/figures.ts';
+import { isNamed } from '../../lib/ids.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { isDeleted } from '../../store/journal/tombstones.ts';
 import { heldError, takeLock } from '../../store/lock.ts';
@@ -36,7 +37,7 @@ export interface RecoverOptions {
   signal?: AbortSignal;
   /** Take a run from another recovery that holds it. */
   force?: boolean | undefined;
-  /** Only this run. */
+  /** Only the run with this id, or an id that begins so. */
   run_id?: string | undefined;
   /** Only spools within this budget. Null: everything unfinished. */
   auto?: AutoBudget | null;
@@ -50,7 +51,7 @@ export async function* recoverAll(
   sweepTemporary(state.tmp);
   using shared = sharedIndex(state);
   for (const spool of listSpools(state)) {
-    if (options.run_id !== undefined && spool.name !== options.run_id) continue;
+    if (options.run_id !== undefined && !isNamed(spool.name, options.run_id)) continue;
     const recovery = await recoverOne(shared, spool, options);
     if (recovery !== null) yield recovery;
   }
@@ -209,7 +210,7 @@ async function* recoverOrphans(shared: Shared, { run_id: only, signal, force }: 
   if (lock === null) return;
   try {
     for (const run_id of await orphans(state, shared.index())) {
-      if (only !== undefined && run_id !== only) continue;
+      if (only !== undefined && !isNamed(run_id, only)) continue;
       const recovery = await closeOrphan(shared, run_id, signal).catch(({ message: why }: Error) =>
         // Its entries may already be removed.
         isDeleted(state, run_id) ? null : { state: 'unreadable' as const, run_id, why },

@@ -1,13 +1,13 @@
 /** The request for a run, completed with defaults and checked before anything is started. */
-import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { AGENT_LIMITS } from '../../agents/kit/limits.ts';
 import { lateLimit } from '../../capture/budget.ts';
 import { findProgram, lookUpProgram } from '../../capture/source/find-program.ts';
+import { checkFolder } from '../../capture/source/spawn.ts';
 import { type Clock, fixedClock, systemClock } from '../../lib/clock.ts';
 import { type ErrorCode, TachoError } from '../../lib/errors.ts';
 import { newRunId, type RandomSource, seededRandom, systemRandom } from '../../lib/ids.ts';
-import { notKnown } from '../../lib/schema/read.ts';
+import { unknownWord } from '../../lib/schema/read.ts';
 import { utf8Bytes } from '../../lib/utf8.ts';
 import type { Agent, LaunchPlan, LaunchSetting } from '../../model/agent.ts';
 import type { RunConfig, RunLimits } from '../../model/parts.ts';
@@ -73,19 +73,23 @@ function agentEnvironment(options: Pick<RunOptions, 'env'>): Record<string, stri
   return { ...Object.fromEntries(passed), ...options.env };
 }
 
-function checkCwd(cwd: string): void {
-  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return;
-  throw refused('cwd_missing', `cannot work in ${cwd}: there is no such folder`);
-}
-
-/** The program's absolute path. */
-function checkProgram(agent: Agent, plan: LaunchPlan, env: Record<string, string>, cwd: string) {
-  const found = lookUpProgram(plan.command, env.PATH, cwd);
+/** The program's absolute path. `own`: it was requested instead of the agent's own program. */
+function checkProgram(agent: Agent, plan: LaunchPlan, places: Places, own: boolean): string {
+  const { command } = plan;
+  const found = lookUpProgram(command, places.env.PATH, places.cwd);
   if (found.state === 'found') return found.path;
   if (found.state === 'not_executable')
     throw refused('agent_not_executable', `${found.path} is not executable`);
-  const say = `${agent.title} is not installed: "${plan.command}" is not on the PATH; ${agent.install}`;
+  const where = command.includes('/') ? 'does not exist' : 'is not on the PATH';
+  const say = own
+    ? `the command "${command}" ${where}`
+    : `${agent.title} is not installed: "${command}" ${where}; ${agent.install}`;
   throw refused('agent_missing', say);
+}
+
+interface Places {
+  env: Record<string, string>;
+  cwd: string;
 }
 
 function configOf(options: AgentRunOptions): RunConfig {
@@ -122,7 +126,7 @@ export function takesInput(agent: Agent, { accept_input }: RunConfig): boolean {
 function checkTimeout(timeout_ms: number | null): void {
   if (timeout_ms === null || (timeout_ms > 0 && timeout_ms <= APP_LIMITS.timeout_ms_max)) return;
   const most = Math.floor(APP_LIMITS.timeout_ms_max / 1000);
-  throw usage(`a timeout must be over 0 and at most ${most} seconds`);
+  throw usage(`a timeout must be greater than 0 and at most ${most} seconds`);
 }
 
 /** Throws if a limit could not stop the agent in time, unless that is explicitly accepted. */
@@ -141,15 +145,14 @@ const RETRY_WAIT_MS = 2_000;
 
 function retryOf({ retries: times = 0, retryWaitMs: wait_ms = RETRY_WAIT_MS }: RunOptions) {
   if (!Number.isSafeInteger(times) || times < 0)
-    throw usage('retries must be a whole number from 0 on');
+    throw usage('retries must be a whole number of at least 0');
   if (!(wait_ms >= 0)) throw usage('the wait before a retry must be 0 milliseconds or more');
   return { times, wait_ms };
 }
 
 function failOnOf({ failOn = [] }: RunOptions): readonly FailOn[] {
   const wrong = failOn.find((word) => !isFailOn(word));
-  if (wrong !== undefined)
-    throw usage(`--fail-on: ${JSON.stringify(wrong)} ${notKnown('condition', wrong, FAIL_ON)}`);
+  if (wrong !== undefined) throw usage(`--fail-on: ${unknownWord('condition', wrong, FAIL_ON)}`);
   return failOn;
 }
 
@@ -161,14 +164,14 @@ function notesOf(agent: Agent, start: Omit<LaunchSetting, 'uid'>): string[] {
 /** Contract: starts nothing, and throws a TachoError for every mistake that can be found before the run. */
 export async function prepareRun(options: AgentRunOptions, run_id?: string): Promise<RunRequest> {
   const agent = await agentOf(options.agent);
-  if (typeof options.prompt !== 'string') throw usage('the prompt must be a text');
+  if (typeof options.prompt !== 'string') throw usage('the prompt must be a string');
   if (utf8Bytes(options.prompt) > AGENT_LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${AGENT_LIMITS.prompt_bytes_max} bytes`);
   checkTimeout(options.timeoutMs ?? null);
   checkLimits(agent, options);
   const request = requestOf(options, agent, run_id);
   const { cwd, config } = request;
-  checkCwd(cwd);
+  checkFolder(cwd, 'request');
   const { model, approve, resume, stream, args } = config;
   for (const [name, value] of Object.entries({ model, resume })) {
     const wrong = likeFlag(value);
@@ -189,9 +192,9 @@ export async function prepareRun(options: AgentRunOptions, run_id?: string): Pro
   });
   if (plan.args.includes(self.entry)) needPackageFile(self.entry);
   const env = { ...agentEnvironment(options), ...plan.env };
-  const started = checkProgram(agent, plan, env, cwd);
-  // Our own client program starts the requested one.
   const asked = command?.[0];
+  const started = checkProgram(agent, plan, { env, cwd }, plan.command === asked);
+  // Our own client program starts the requested one.
   const program = asked === undefined ? null : findProgram(asked, env.PATH, cwd);
   config.program = program ?? asked ?? started;
   if (command !== null) config.command = [...command];

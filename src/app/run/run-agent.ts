@@ -3,6 +3,7 @@
  * requested (RO-9, LP-8, LP-14). `tacho run`, the library and evals start their runs here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { durationText } from '../../lib/figures.ts';
 import { newRunId } from '../../lib/ids.ts';
 import { oneLine } from '../../lib/terminal-text.ts';
 import { type Caught, caughtBy } from '../../projections/fail-on.ts';
@@ -93,7 +94,7 @@ export function runAgent(given: RunRequest | ComingRequest, watcher: RunWatcher)
     while (tried.again && !aborted.signal.aborted) {
       const next = attemptAfter(current, tried.result.outcome);
       const pause_ms = waitBefore(next.number, wait_ms, first.random);
-      const when = `attempt ${next.number} of ${times + 1} in ${(pause_ms / 1000).toFixed(1)} s`;
+      const when = `attempt ${next.number} of ${times + 1} in ${durationText(pause_ms)}`;
       await watcher.retrying?.(`${whyFailed(tried.result)}; ${when}`);
       await sleep(pause_ms, undefined, { signal: aborted.signal }).catch(() => {});
       if (aborted.signal.aborted) break;

@@ -54,18 +54,18 @@ verifies('ST-3', 'all mistakes of a meta.json are reported, without a secret in 
   };
   expect(mistakesIn({ ...META, ...wrong })).toEqual([
     'meta.json:1:2: version must be 1',
-    'meta.json:1:113: config.args[1] must be a text',
-    'meta.json:1:278: config.limits.tokens must be a whole number from 0 on',
+    'meta.json:1:113: config.args[1] must be a string',
+    'meta.json:1:278: config.limits.tokens must be a whole number of at least 0',
     'meta.json:1:268: config.limits lacks the field cost_usd',
     'meta.json:1:268: config.limits lacks the field tool_calls',
     'meta.json:1:268: config.limits lacks the field steps',
     'meta.json:1:268: config.limits lacks the field same_calls',
     'meta.json:1:305: started_ms must be a whole number from 0 to 253402300799999',
     expect.stringMatching(/^meta\.json:1:352: redact\[0\] redaction pattern "\(" is no regular/),
-    'meta.json:1:368: secrets.KEY must be a text',
+    'meta.json:1:368: secrets.KEY must be a string',
     'meta.json:1:436: agent lacks the field pid',
     'meta.json:1:436: agent lacks the field start',
-    'meta.json:1:455: live.url must be a text',
+    'meta.json:1:455: live.url must be a string',
     'meta.json:1:447: live lacks the field trace',
     'meta.json:1:1: lacks the field cwd',
   ]);

@@ -1,6 +1,6 @@
 /**
- * Every start finishes what a killed tacho left, if its agents have ended (ST-3). Contract: in a separate process,
- * within a budget, beside the new run. Whatever happens to it, the new run starts immediately and is recorded.
+ * Every start finishes runs that a killed tacho left, if their agents have exited (ST-3). Contract: this happens in a
+ * separate process with a budget, concurrently with the new run, which starts immediately and is recorded in any case.
  */
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,10 +14,10 @@ import { packageRoot } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { deliverLeft } from '../live/deliver-left.ts';
 
-/** Waits for the recovery, at most until its time is over, and returns its messages: whole lines, or an empty text. */
+/** Waits for the recovery, at most until its time is over, and returns its messages: complete lines, or an empty text. */
 type Sweep = () => Promise<string>;
 
-/** Waits, within a budget, until leftovers are finished. Messages are written as whole lines. */
+/** Waits, within a budget, until leftovers are finished. Messages are written as complete lines. */
 export type FinishLeft = (write: (text: string) => Promise<void>) => Promise<void>;
 
 /** Starts recovering killed runs and delivering the outbox. */

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { allAgents } from '../../agents/registry.ts';
 import { findProgram } from '../../capture/source/find-program.ts';
 import type { Colours } from '../../lib/colours.ts';
+import { tableLines } from '../../lib/terminal-text.ts';
 import type { Agent, Capabilities } from '../../model/agent.ts';
 import { agentOf } from '../config/agent-of.ts';
 
@@ -77,27 +78,35 @@ export async function agentReports(
   return Promise.all(agents.map((agent) => reportOf(agent, env)));
 }
 
-function stateText(report: AgentReport): string {
-  if (report.built_in) return `built in, version ${report.version}`;
-  if (!report.installed) return `not installed: ${report.install}`;
-  if (report.version === null) return `installed at ${report.path}, version unknown`;
-  const checked = report.version_checked
-    ? 'checked'
-    : `checked versions: ${report.checked_versions.join(', ')}`;
-  return `version ${report.version} (${checked}), ${report.path}`;
+/** The version, or how to install or use the agent. */
+function versionText(report: AgentReport): string {
+  const { built_in, installed, install, version, version_checked, path } = report;
+  if (built_in || !installed) return install;
+  if (version === null) return `unknown, ${path}`;
+  const checked = version_checked ? '' : ` (checked: ${report.checked_versions.join(', ')})`;
+  return `${version}${checked}, ${path}`;
 }
 
+const HEAD = ['AGENT', 'NAME', 'VERSION, OR HOW TO INSTALL IT'];
+
 export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colours): string {
-  const width = Math.max(...reports.map((report) => report.id.length));
-  const lines = reports.map(
-    (report) =>
-      `${bold(report.id.padEnd(width))}  ${report.title}: ${report.installed ? stateText(report) : dim(stateText(report))}`,
-  );
   const [first, ...others] = reports;
-  if (first !== undefined && others.length === 0)
-    lines.push('', ...capabilityLines(first), '', ...approvalLines(first));
-  else lines.push('', 'See what one agent reports and may do: tacho agents AGENT');
-  return `${lines.join('\n')}\n`;
+  if (first !== undefined && others.length === 0) return agentText(first, bold);
+  const rows = reports.map((report) => [report.id, report.title, versionText(report)]);
+  const [head = '', ...lines] = tableLines([HEAD, ...rows], () => false);
+  const shown = lines.map((line, at) => {
+    const { id, installed } = reports[at] as AgentReport;
+    return installed ? `${bold(id)}${line.slice(id.length)}` : dim(line);
+  });
+  const more = 'See what one agent reports and may do: tacho agents AGENT';
+  return `${[dim(head), ...shown, '', more].join('\n')}\n`;
+}
+
+function agentText(report: AgentReport, bold: (text: string) => string): string {
+  const { id, title, installed } = report;
+  const state = `${installed ? '' : 'not installed: '}${versionText(report)}`;
+  const lines = [`${bold(id)}  ${title}: ${state}`, ''];
+  return `${[...lines, ...capabilityLines(report), '', ...approvalLines(report)].join('\n')}\n`;
 }
 
 const WHEN_TEXT = {

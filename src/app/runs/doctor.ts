@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { lookUpProgram } from '../../capture/source/find-program.ts';
 import { fileError, orElsewhere, TachoError } from '../../lib/errors.ts';
 import { bytesText, plural } from '../../lib/figures.ts';
+import { localTime } from '../../lib/local-time.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { listOutboxes, takeOutbox } from '../../store/outbox/outbox.ts';
 import { isRecorded, listSpools } from '../../store/spool/spool.ts';
@@ -115,7 +116,7 @@ function clock({ journal }: StateDir): Finding {
     unlinkSync(path);
     const near = apart < CLOCK_MOST_MS;
     const detail = near
-      ? new Date().toISOString()
+      ? (localTime(Date.now()) ?? '')
       : `files are stamped ${Math.round(apart / 1000)} s off this clock`;
     return { name: 'clock', ok: near ? true : null, detail };
   } catch (error) {
@@ -128,7 +129,7 @@ function index(state: StateDir): Finding {
     using opened = openIndex(state);
     const { runs } = opened.stats();
     const moved = opened.moved_to;
-    if (moved === null) return { name: 'index', ok: true, detail: `${runs} runs` };
+    if (moved === null) return { name: 'index', ok: true, detail: plural(runs, 'run') };
     const detail = `was damaged and moved to ${moved}: run tacho runs reindex`;
     return { name: 'index', ok: null, detail };
   } catch (error) {
@@ -139,15 +140,14 @@ function index(state: StateDir): Finding {
 
 async function spool(state: StateDir): Promise<Finding> {
   const spools = listSpools(state).filter((one) => !isRecorded(one));
-  if (spools.length === 0)
-    return { name: 'unfinished', ok: true, detail: 'no unfinished captures' };
+  if (spools.length === 0) return { name: 'unfinished', ok: true, detail: 'no unfinished runs' };
   const { readSpoolMeta } = await import('../run/spool-meta.ts');
   const faults: string[] = [];
   for (const one of spools) {
     const read = await readSpoolMeta(one);
     if ('fault' in read && read.fault !== null) faults.push(read.fault);
   }
-  const detail = `${spools.length} captures are running or unfinished; finish them with: tacho runs recover`;
+  const detail = `${plural(spools.length, 'run')} running or unfinished; finish with: tacho runs recover`;
   return { name: 'unfinished', ok: null, detail: [detail, ...faults.slice(0, 5)].join('; ') };
 }
 
@@ -188,8 +188,8 @@ function waitingIn(folder: string): number {
 function processes(): Finding {
   const there = statSync('/proc/self/stat', { throwIfNoEntry: false }) !== undefined;
   const detail = there
-    ? "an agent's whole process tree can be seen"
-    : 'no /proc: daemons that leave the agent’s session are not found';
+    ? 'tacho can see all processes of an agent'
+    : "no /proc: daemons that leave the agent's session are not found";
   return { name: 'processes', ok: there ? true : null, detail };
 }
 

@@ -27,7 +27,7 @@ export function findProject(state: StateDir | null, given: string): string {
     throw usage(`several projects are named "${given}"; give the path of one:${listed(found)}`);
   const names = [...new Set(projects.map(projectName))].slice(0, PROJECTS_SHOWN);
   if (names.length === 0) return projectOf(given).path;
-  throw usage(unknownWord('project', given, [...names, 'the path of a folder']));
+  throw usage(unknownWord('project', given, [...names, 'a folder path']));
 }
 
 const listed = (paths: readonly string[]) =>

@@ -1,5 +1,5 @@
 /**
- * Rebuilds the index and missing transcripts from the journal. Contract: the new index is built in a file beside the
+ * Rebuilds the index and missing transcripts from the journal. Contract: the new index is built in a file next to the
  * old one and replaces it in one transaction: after a kill at any moment, either the old or the new one exists. Rows
  * saved by runs in the meantime are kept.
  */

@@ -1,7 +1,9 @@
 /** Replays a recorded run from its journal, through the same projections as the live one. */
 import { TachoError } from '../../lib/errors.ts';
+import { plural } from '../../lib/figures.ts';
 import { isRunId, shortRunIds } from '../../lib/ids.ts';
 import { localMinute } from '../../lib/local-time.ts';
+import { oneLine } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import type { Candidate } from '../../store/index/find-run.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
@@ -40,28 +42,38 @@ export function findRunIds(state: StateDir, texts: readonly string[]): string[] 
 export function runIdIn(state: StateDir, index: Index, text: string): string {
   const found = index.findRuns(text);
   const [run] = found;
-  if (run === undefined) throw unknownRun(state, text);
+  if (run === undefined) throw unknownRun(state, text, index.stats().runs);
   if (found.length > 1) throw ambiguousRun(found, text);
   return run.run_id;
 }
 
-function unknownRun({ path }: StateDir, text: string): TachoError {
-  const say = `no run "${text}" in ${path}: give a run id, a session id, a prefix of one, last or last~1; tacho runs list shows the runs`;
+function unknownRun({ path }: StateDir, text: string, runs: number): TachoError {
+  if (runs === 0) return noRuns(path);
+  const why = /^last~\d+$/.test(text)
+    ? `it has ${plural(runs, 'run')}`
+    : 'give a run id, a session id, a prefix of one, last or last~1; tacho runs list shows the runs';
+  return new TachoError('not_found', `no run "${text}" in ${path}: ${why}`, { stage: 'find' });
+}
+
+/** For a store without runs. */
+export function noRuns(path: string): TachoError {
+  const say = `no runs in ${path} yet: record one with tacho run, or import sessions with tacho import`;
   return new TachoError('not_found', say, { stage: 'find' });
 }
 
 const CANDIDATES_SHOWN = 5;
+const PROMPT_COLUMNS = 40;
 
 function ambiguousRun(found: readonly Candidate[], text: string): TachoError {
   const names = shortRunIds(found.map(({ run_id }) => run_id));
   const lines = found
     .slice(0, CANDIDATES_SHOWN)
     .map(
-      ({ started_ms, agent }, at) =>
-        `\n  ${names[at]}  ${localMinute(started_ms) ?? 'unknown time'}  ${agent}`,
+      ({ started_ms, agent, prompt }, at) =>
+        `\n  ${names[at]}  ${localMinute(started_ms) ?? 'unknown time'}  ${agent}  ${oneLine(prompt ?? '', PROMPT_COLUMNS)}`,
     );
-  const more = found.length > CANDIDATES_SHOWN ? '\n  …' : '';
-  const say = `"${text}" is the name of several runs; give the id of one:${lines.join('')}${more}`;
+  const more = found.length > CANDIDATES_SHOWN ? '\n  and more' : '';
+  const say = `"${text}" matches several runs; give the id of one:${lines.join('')}${more}`;
   return new TachoError('usage', say, { stage: 'find' });
 }
 

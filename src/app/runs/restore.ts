@@ -5,8 +5,10 @@
  * contains it.
  */
 import { existsSync, statfsSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
+import { isNamed } from '../../lib/ids.ts';
 import { createCatalogue } from '../../store/index/catalogue.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import {
@@ -30,7 +32,7 @@ import { RestoreBatch } from './restore-batch.ts';
 import { WholeRun } from './whole-run.ts';
 
 export interface RestoreOptions extends StoreLockOptions {
-  /** Only these runs. Empty: the whole archive. */
+  /** Only these runs, by id or its beginning. Empty: the whole archive. */
   runs: readonly string[];
   /** Disables the limit on the unpacked size of an archive. */
   any_size?: boolean | undefined;
@@ -48,9 +50,17 @@ export interface Restored {
   damaged: number;
 }
 
-export function restore(state: StateDir, path: string, options: RestoreOptions): Promise<Restored> {
-  if (!existsSync(path))
-    throw new TachoError('not_found', `${path}: there is no such archive`, { stage: 'archive' });
+/** `given`: the path of an archive, or the name of one in the archive folder. */
+export function restore(
+  state: StateDir,
+  given: string,
+  options: RestoreOptions,
+): Promise<Restored> {
+  const path = existsSync(given) ? given : join(state.archive, basename(given));
+  if (!existsSync(path)) {
+    const say = `${given}: no such archive; tacho runs gc puts archives into ${state.archive}`;
+    throw new TachoError('not_found', say, { stage: 'archive' });
+  }
   return withStoreLock(state, options, () => restoreLocked(state, path, options));
 }
 
@@ -60,7 +70,8 @@ async function restoreLocked(
   { runs, any_size = false }: RestoreOptions,
 ): Promise<Restored> {
   using index = openIndex(state);
-  const wanted = runs.length === 0 ? null : new Set(runs);
+  const wanted = (run_id: string) =>
+    runs.length === 0 || runs.some((name) => isNamed(run_id, name));
   const reading = { path, any_size, wanted };
   const { found, read } = await look(reading);
   checkRoom(state, path, read.bytes);
@@ -97,7 +108,7 @@ async function hide(
   bury(state, [...run_ids].filter(isNew));
 }
 
-/** A session may have been imported again since it was archived, or its recorded run may return beside an import. */
+/** A session may have been imported again since it was archived, or its recorded run may return next to an import. */
 async function countOnce(state: StateDir, index: Index, run_ids: readonly string[]) {
   if (run_ids.length === 0) return [];
   const ledger = new Ledger(state, index);
@@ -111,8 +122,7 @@ async function countOnce(state: StateDir, index: Index, run_ids: readonly string
 interface Reading {
   path: string;
   any_size: boolean;
-  /** Null: every run. */
-  wanted: ReadonlySet<string> | null;
+  wanted(run_id: string): boolean;
 }
 
 /** Reads the whole archive and stores nothing. */
@@ -139,7 +149,7 @@ async function* entriesOnce(reading: Reading, read: ArchiveRead): AsyncGenerator
   const sifts = new Map<string, ReturnType<typeof createSift>>();
   for await (const entry of readArchive(reading.path, read, reading.any_size)) {
     const { session } = entry;
-    if (reading.wanted?.has(session) === false) continue;
+    if (!reading.wanted(session)) continue;
     const sift = sifts.get(session) ?? createSift(newReport());
     sifts.set(session, sift);
     if (sifts.size > APP_LIMITS.restore_runs_max && !reading.any_size) throw tooMany(reading.path);

@@ -335,4 +335,5 @@ verifies(
     expect([added, foreign]).toEqual([[runId(2)], 1]);
     expect((await rebuildRun(state, index, runId(1))).foreign).toBe(gaps.length);
   },
+  180_000,
 );

@@ -76,7 +76,7 @@ export class Ledger {
   }
 
   /**
-   * Imports of other sessions that begin at the same moment: one of the two may contain a copy of the other's
+   * Imports of other sessions that begin at the same time: one of the two may contain a copy of the other's
    * beginning.
    */
   begunAt(agent: string, session_id: string | null, started_ms: number): Entry[] {

@@ -1,6 +1,6 @@
 /**
  * Distributes the targets of an import over processes. Contract: sessions that affect each other (the same session,
- * or one that begins at the same moment, as forks do) stay together, in their order.
+ * or one that begins at the same time, as forks do) stay together, in their order.
  */
 import { statSync } from 'node:fs';
 import type { Memo } from '../../model/agent.ts';

@@ -35,7 +35,7 @@ const SAFE = [
 
 /** Settings with names chosen by the repository that `status` would run. */
 const PROGRAM_KEY = /^filter\..*\.(?:clean|smudge|process)$/s;
-/** Names that fit unquoted on git's command line, which takes some 100 kB per argument and 1 MB in total. */
+/** Names that fit unquoted on git's command line, which takes about 100 kB per argument and 1 MB in total. */
 const SAYABLE = /^[\x20-\x3c\x3e-\x7e]{1,1000}$/;
 const FILTERS_MAX = 100;
 

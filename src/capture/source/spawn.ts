@@ -67,7 +67,8 @@ function resolveProgram(plan: ResolvedLaunch): string {
   });
 }
 
-function checkFolder(cwd: string): void {
+/** Throws if an agent cannot work there. */
+export function checkFolder(cwd: string, stage = STAGE): void {
   let why = 'there is no such folder';
   try {
     if (statSync(cwd).isDirectory()) {
@@ -78,7 +79,7 @@ function checkFolder(cwd: string): void {
   } catch (cause) {
     if (errnoOf(cause) === 'EACCES') why = 'permission denied';
   }
-  throw new TachoError('cwd_missing', `cannot work in ${cwd}: ${why}`, { stage: STAGE });
+  throw new TachoError('cwd_missing', `cannot work in ${cwd}: ${why}`, { stage });
 }
 
 function openRegular(path: string, flags: number): number {

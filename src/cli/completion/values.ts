@@ -1,4 +1,5 @@
 /** Values that can be completed, by the option or the name of the argument that takes them. */
+import { basename } from 'node:path';
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { findConfig, loadConfig } from '../../app/config/config.ts';
 import { shortRunIds } from '../../lib/ids.ts';
@@ -33,7 +34,7 @@ const fixed = (values: Iterable<string>): Source => {
 };
 
 const RUNS_SHOWN = 30;
-/** Newest runs in which labels and models are looked for. */
+/** Newest runs in which labels, models and projects are looked for. */
 const RUNS_READ = 300;
 
 function recent({ env, cwd, state_dir: flag }: Around, most: number): RecentRun[] {
@@ -66,6 +67,13 @@ const labels: Source = (around) =>
 const models: Source = (around) =>
   plain(new Set(recent(around, RUNS_READ).flatMap(({ model }) => model ?? [])));
 
+/** Names of projects, and the shell's folders. */
+const projects: Source = (around) => {
+  const paths = new Set(recent(around, RUNS_READ).flatMap(({ project }) => project ?? []));
+  const named = [...paths].map((about) => ({ value: basename(about), about }));
+  return [...named, { value: FOLDERS }];
+};
+
 const targets: Source = async ({ cwd }) => {
   const path = findConfig(cwd);
   if (path === null) return [];
@@ -84,7 +92,7 @@ const OPTIONS: Readonly<Record<string, Source>> = {
   '--agent': agents,
   '--label': labels,
   '--model': models,
-  '--project': folders,
+  '--project': projects,
   '--run': runs,
   '--status': fixed(['ok', 'failed', ...EXIT_REASONS.filter((reason) => reason !== 'ok')]),
   '--target': targets,

@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { Io } from '../command.ts';
 
 const TEXT = `
-Without a .tacho folder here or above, runs are stored in your own store, one for all projects.
+Without a .tacho folder here or above, runs are stored in your own store,
+which is shared by all projects.
 
 Example:
   $ tacho init`;
@@ -12,7 +13,7 @@ export function defineInit(program: Command, io: Io): void {
   program
     .command('init')
     .description('create a .tacho folder: runs started here and below are stored in it')
-    .option('--json', 'as JSON')
+    .option('--json', 'print the result as JSON')
     .addHelpText('after', TEXT)
     .action(async (flags: { json?: true }) => {
       const { init } = await import('./action.ts');

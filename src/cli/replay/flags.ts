@@ -1,4 +1,4 @@
-/** `tacho replay RUN`: the output of a run again, from its journal (ST-10). */
+/** `tacho replay [RUN]`: the output of a run again, from its journal (ST-10). */
 import { type Command, Option } from 'commander';
 import type { OutputMode } from '../../model/words.ts';
 import { RUN_ARGUMENT } from '../arguments.ts';
@@ -9,7 +9,7 @@ const EXAMPLES = `
 Prints what "tacho run" printed. To read a run, use "tacho show".
 
 Examples:
-  $ tacho replay last
+  $ tacho replay
   $ tacho replay last --output json > run.jsonl`;
 
 export function defineReplay(program: Command, io: Io): void {

@@ -16,7 +16,10 @@ Examples:
   $ tacho review --list                                list them with verdicts
   $ tacho review reject SESSION 17 --note "wrong diff"`;
 
-const seqOf = numberLike('a number from 1 on', (seq) => Number.isSafeInteger(seq) && seq >= 1);
+const seqOf = numberLike(
+  'a whole number of at least 1',
+  (seq) => Number.isSafeInteger(seq) && seq >= 1,
+);
 
 export function defineReview(program: Command, io: Io, done: Done): void {
   const review = program

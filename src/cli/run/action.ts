@@ -21,6 +21,7 @@ import { preRunFinished, serialiseRunEvent } from '../../projections/run-event.t
 import { callName, type ReportedCall } from '../../projections/run-report.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
+import { noFullScreen } from '../full-screen.ts';
 import { type AgentRunFlags, agentRunOptions, inMs } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
 import { type FileFlags, RunFiles, reportToCi, writeRecords } from './files.ts';
@@ -62,29 +63,33 @@ export async function runCommand(given: RunArguments): Promise<number> {
     await io.err.write('error: --output json cannot be combined with --tui\n');
     return EXIT_USAGE;
   }
-  if (flags.tui && !(io.out_is_terminal && io.in_is_terminal)) {
-    const text = '--tui needs a terminal: leave it out when the output goes to a file or pipe';
+  const unable = flags.tui ? noFullScreen(io) : null;
+  if (unable !== null) {
+    const text = `--tui needs a terminal, and ${unable}: run the command without --tui`;
     throw new TachoError('not_a_terminal', text, { stage: 'run' });
   }
   const progress: { show: Show | null } = { show: null };
   try {
     return await runRecorded(input, progress);
   } catch (error) {
-    const usual = error instanceof TachoError && exitCodeOfError(error) !== EXIT_USAGE;
-    if (!usual || progress.show?.begun) throw error;
+    if (!(error instanceof TachoError) || progress.show?.begun) throw error;
     await notStarted(error, input);
-    if (flags.output !== 'json') throw error;
+    if (flags.output !== 'json' || exitCodeOfError(error) === EXIT_USAGE) throw error;
     return exitCodeOfError(error);
   }
 }
 
-/** A run that did not start has one record, where records are wanted (RE-12). */
+/** A run that did not start has one record, where records are wanted (RE-12). A mistake in the request has none. */
 async function notStarted(error: TachoError, { flags, io }: RunArguments): Promise<void> {
   const text = await redactedMessage(error, io.env);
+  const { jsonFile, agent, target = null } = flags;
+  const recorded = exitCodeOfError(error) !== EXIT_USAGE;
   const record = serialiseRunEvent(preRunFinished(text, clockOf(io.env).now()));
-  const wrong = flags.jsonFile === undefined ? null : writeRecords(flags.jsonFile, record);
-  if (wrong !== null) await io.err.write(`error: ${wrong}\n`);
-  if (flags.output !== 'json') return;
+  const wrong = await reportToCi({ agent: agent ?? target, error: text }, flags, io);
+  if (recorded && jsonFile !== undefined) wrong.push(writeRecords(jsonFile, record));
+  for (const each of wrong)
+    if (each !== null && each !== text) await io.err.write(`error: ${each}\n`);
+  if (!recorded || flags.output !== 'json') return;
   await io.out.json(record);
   await io.err.write(`error: ${text}\n`);
 }
@@ -186,10 +191,15 @@ async function optionsOf({ flags, io, args, prompt }: RunArguments) {
   return { ...options, prompt: await promptOf(prompt, io) };
 }
 
+const NO_PROMPT = 'no prompt: give it as an argument, or pipe it in';
+
 async function promptOf(given: string | null, io: Io): Promise<string> {
-  if (given !== null && given !== '-') return given;
-  if (given === null && io.in_is_terminal)
-    throw usage('no prompt: give it as an argument, or pipe it in');
+  if (given !== null && given !== '-') {
+    // As from an empty variable of a CI job.
+    if (given.trim() === '') throw usage('the prompt is empty');
+    return given;
+  }
+  if (given === null && io.in_is_terminal) throw usage(NO_PROMPT);
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin) {
@@ -201,6 +211,7 @@ async function promptOf(given: string | null, io: Io): Promise<string> {
   const given_bytes = Buffer.concat(chunks);
   if (!isUtf8(given_bytes)) throw usage('the prompt on stdin is not UTF-8: convert it first');
   const prompt = given_bytes.toString('utf8');
-  if (prompt.trim() === '') throw usage('the prompt on stdin is empty');
+  if (prompt.trim() === '')
+    throw usage(given === null ? NO_PROMPT : 'the prompt on stdin is empty');
   return prompt;
 }

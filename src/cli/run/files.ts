@@ -3,13 +3,14 @@ import { appendFileSync, closeSync, fstatSync, openSync, writeFileSync } from 'n
 import { isatty } from 'node:tty';
 import type { View } from '../../app/run/recorder.ts';
 import type { AgentRunResult } from '../../app/run/run-agent.ts';
-import { fileError, unwritable } from '../../lib/errors.ts';
+import { unwritable } from '../../lib/errors.ts';
 import { forJson } from '../../lib/foreign-text.ts';
 import type { Event } from '../../model/event.ts';
 import { annotationLines } from '../../projections/github.ts';
 import type { Io, Output } from '../command.ts';
 import { createOutput, createTextFilter } from '../io.ts';
 import { createPresenter, type PresentOptions } from '../present.ts';
+import type { NotStarted } from './report.ts';
 
 export interface FileFlags {
   events?: string;
@@ -26,7 +27,7 @@ export class RunFiles {
   readonly #flags: FileFlags;
   readonly #io: Io;
   readonly #fds: number[] = [];
-  readonly #outputs: { path: string; output: Output }[] = [];
+  readonly #outputs: { name: string; output: Output }[] = [];
   readonly #final: number | null;
 
   /** Opened before the run, so that a path that cannot be written stops it early. */
@@ -35,45 +36,52 @@ export class RunFiles {
     this.#io = io;
     try {
       if (flags.events !== undefined) {
-        const out = this.#output(flags.events);
+        const out = this.#output(nameOf('--events', flags.events), flags.events);
         this.views.push({ name: '--events', take: (events) => out.json(linesOf(events)) });
       }
       if (flags.jsonFile !== undefined) {
-        const out = this.#output(flags.jsonFile);
+        const out = this.#output(nameOf('--json-file', flags.jsonFile), flags.jsonFile);
         const take = createPresenter({ ...io, out }, { ...present, output: 'json' });
         this.views.push({ name: '--json-file', take });
       }
-      this.#final = flags.finalOutput === undefined ? null : this.#open(flags.finalOutput);
+      const { finalOutput, junit } = flags;
+      this.#final =
+        finalOutput === undefined
+          ? null
+          : this.#open(nameOf('--final-output', finalOutput), finalOutput);
+      // Written after the run, by its path. A file of an earlier run must not pass for the result of this one.
+      if (junit !== undefined) this.#open(nameOf('--junit', junit), junit);
     } catch (error) {
       this.close();
       throw error;
     }
   }
 
-  #open(path: string): number {
+  #open(name: string, path: string): number {
     try {
       const fd = openSync(path, 'w', 0o600);
       this.#fds.push(fd);
       return fd;
     } catch (cause) {
-      throw unwritable(cause, path, 'output');
+      throw unwritable(cause, name, 'output');
     }
   }
 
-  #output(path: string): Output {
-    const output = createOutput(this.#open(path), (text) => text);
-    this.#outputs.push({ path, output });
+  #output(name: string, path: string): Output {
+    const output = createOutput(this.#open(name, path), (text) => text);
+    this.#outputs.push({ name, output });
     return output;
   }
 
   /** After the run, with its final text. Returns the errors: the run is recorded, whatever happened to these files. */
   finish(text: string): (string | null)[] {
-    const written = this.#outputs.map(({ path, output }) => outputError(output.failure, path));
+    const written = this.#outputs.map(({ name, output }) => outputError(output.failure, name));
     const fd = this.#final;
     if (fd === null) return written;
     // A file gets the exact text; a stream that people see gets it made harmless.
     const shown = () => (isShown(fd) ? createTextFilter(this.#io.env, () => false)(text) : text);
-    return [...written, attempt(this.#flags.finalOutput, () => writeFileSync(fd, shown()))];
+    const name = nameOf('--final-output', this.#flags.finalOutput ?? '');
+    return [...written, attempt(name, () => writeFileSync(fd, shown()))];
   }
 
   close(): void {
@@ -84,16 +92,19 @@ export class RunFiles {
 const linesOf = (events: readonly Event[]) =>
   events.map((event) => `${JSON.stringify(event)}\n`).join('');
 
-function outputError(cause: unknown, path: string | undefined): string | null {
-  return cause === null ? null : fileError(cause, path ?? '', 'output').message;
+/** A file in messages: paths alone do not show which of them is wrong. */
+const nameOf = (flag: string, path: string) => `${flag} ${path}`;
+
+function outputError(cause: unknown, name: string): string | null {
+  return cause === null ? null : unwritable(cause, name, 'output').message;
 }
 
-function attempt(path: string | undefined, write: () => void): string | null {
+function attempt(name: string, write: () => void): string | null {
   try {
     write();
     return null;
   } catch (cause) {
-    return outputError(cause, path);
+    return outputError(cause, name);
   }
 }
 
@@ -109,29 +120,32 @@ function isShown(fd: number): boolean {
 
 /** The records of a run that did not start. Returns the error. */
 export function writeRecords(path: string, text: string): string | null {
-  return attempt(path, () => writeFileSync(path, forJson(text), { mode: 0o600 }));
+  const name = nameOf('--json-file', path);
+  return attempt(name, () => writeFileSync(path, forJson(text), { mode: 0o600 }));
 }
 
 /** GitHub Actions reads commands from both streams of a step: stdout is left to the run. Returns the errors. */
 export async function reportToCi(
-  result: AgentRunResult,
+  result: AgentRunResult | NotStarted,
   { junit, github }: FileFlags,
   { env, err }: Io,
 ): Promise<(string | null)[]> {
   const in_github = github ?? env.GITHUB_ACTIONS === 'true';
   if (junit === undefined && !in_github) return [];
-  const { annotationsOfRun, junitOfRun, summaryOfRun } = await import('./report.ts');
+  const { reportOf } = await import('./report.ts');
+  const report = reportOf(result);
   const wrong: (string | null)[] = [];
   if (junit !== undefined)
-    wrong.push(attempt(junit, () => writeFileSync(junit, junitOfRun(result))));
+    wrong.push(attempt(nameOf('--junit', junit), () => writeFileSync(junit, report.junit())));
   if (!in_github) return wrong;
   let annotations = '';
   const annotate = () => {
-    annotations = annotationLines(annotationsOfRun(result));
+    annotations = annotationLines(report.annotations());
   };
   wrong.push(attempt('annotations', annotate));
   await err.own(annotations);
   const path = env.GITHUB_STEP_SUMMARY;
-  if (path) wrong.push(attempt(path, () => appendFileSync(path, summaryOfRun(result))));
+  const name = nameOf('GITHUB_STEP_SUMMARY', path ?? '');
+  if (path) wrong.push(attempt(name, () => appendFileSync(path, report.summary())));
   return wrong;
 }

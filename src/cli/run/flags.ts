@@ -16,20 +16,33 @@ function pair(text: string, before: Record<string, string> = {}): Record<string,
 const listed = (text: string, before: string[] = []) => [...before, ...text.split(',')];
 
 const HELP = `
-Permissions: nobody can answer the agent's questions, so it denies what it would ask about.
+Permissions: nobody can answer the agent's questions, so it denies what it
+would ask about.
   --approve default   the rules of the agent: most only read files
-  --approve edits     may edit files; most agents still deny commands, npm test included
+  --approve edits     may edit files; most agents still deny commands, such as
+                      npm test
   --approve all       may do everything
-  tacho agents ID shows the exact effect on one agent. Allow single commands with its own flags, after --.
+tacho agents ID shows the exact effect on one agent. Allow single commands with
+the agent's own flags, after --.
 
-Exit codes: 0 ok · 1 the agent failed, its output stopped early, or --fail-on · 2 usage · 3 model API failed · 4 denied
-  5 limit reached · 70 tacho could not start or record the run · 124 timeout · 127 agent not installed · 130/143 cancelled
+Exit codes:
+  0    ok
+  1    the agent failed, its output stopped early, or --fail-on
+  2    bad flags or files; nothing was started
+  3    the model API failed
+  4    the run stopped because a call was denied
+  5    a limit was reached
+  70   tacho could not start or record the run
+  124  timeout
+  127  the agent is not installed
+  130  cancelled by Ctrl-C (143: by SIGTERM)
 
 Examples:
   $ tacho run --agent demo "try it"
-  $ tacho run --agent claude --approve edits --fail-on denied "fix the failing test" -- --allowedTools "Bash(npm test)"
+  $ tacho run --agent claude --approve edits --fail-on denied \\
+      "fix the failing test" -- --allowedTools "Bash(npm test)"
   $ tacho run --agent claude --json-file run.jsonl --timeout 600 - < prompt.md
-  $ tacho run --target review "look at the last commit" -- --max-turns 5`;
+  $ tacho run --target review "review the last commit" -- --max-turns 5`;
 
 function agentFlags(command: Command): void {
   command
@@ -70,7 +83,7 @@ function ciFlags(command: Command): void {
     .optionsGroup('CI:')
     .option(
       '--fail-on <conditions>',
-      'exit with 1 if a call was denied, a call failed, or the record is incomplete: denied,failed-call,incomplete',
+      'exit with 1 on any of these, separated by commas: denied, failed-call, incomplete',
       listed,
     )
     .option('--junit <path>', 'write the result to this file, as JUnit XML')

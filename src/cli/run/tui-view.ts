@@ -5,9 +5,11 @@
 import type { Event } from '../../model/event.ts';
 import { HumanProjection } from '../../projections/human.ts';
 import { editDiff, proseOf } from '../../projections/human-parts.ts';
+import { createTuiState, takeEvent } from '../../tui/fold.ts';
 import { openKeyboard } from '../../tui/keyboard.ts';
-import { newRunView, type Wish } from '../../tui/run-view.ts';
-import { addNote, createTuiState, takeEvent } from '../../tui/state.ts';
+import type { Wish } from '../../tui/press.ts';
+import { newRunView } from '../../tui/run-view.ts';
+import { addNote } from '../../tui/state.ts';
 import { openTui } from '../../tui/tui.ts';
 import type { Io } from '../command.ts';
 import { onSignals } from '../signals.ts';
@@ -49,12 +51,17 @@ export class TuiView {
     this.#options = options;
     this.#run = newRun(io, options);
     const gone = () => this.#left.resolve();
-    this.#keyboard = openKeyboard(process.stdin, { key: (key) => this.#press(key), gone });
+    this.#keyboard = openKeyboard(process.stdin, {
+      key: (key) => this.#press(key),
+      gone,
+      suspend: () => this.#tui?.suspend(),
+      resume: () => this.#tui?.resume(),
+    });
     this.#release = onSignals(() => this.#left.resolve());
     this.#enter();
   }
 
-  /** Another attempt begins: its run takes the place of the one before. */
+  /** Another attempt begins: its run replaces the previous one. */
   begin(): void {
     this.#run = newRun(this.#io, this.#options);
     this.#tui?.changed();
@@ -116,7 +123,7 @@ export class TuiView {
 
   #do(wish: Wish): void {
     if (wish === 'cancel') this.#cancel();
-    else if (wish === 'leave' && this.#run.state.run.finished !== null) this.#left.resolve();
+    else if (wish === 'quit') this.#left.resolve();
     else if (wish === 'leave') void this.#leave();
   }
 
@@ -142,11 +149,11 @@ export class TuiView {
     const { out } = this.#io;
     if (this.#asking) {
       this.#asking = false;
-      const yes = key === 'y' || key === 'Y' || key === '<interrupt>';
+      const yes = key === 'y' || key === 'Y' || key === '<ctrl_c>';
       if (yes) this.#cancel();
       this.#run.view.cancelling = this.#cancelling;
       await out.write(yes ? CANCELLING : CONTINUES);
-    } else if (key === '<interrupt>') {
+    } else if (key === '<ctrl_c>') {
       if (this.#cancelling) return this.#options.onInterrupt();
       this.#asking = true;
       await out.write(QUESTION);

@@ -1,5 +1,6 @@
 /** The actions of `runs verify`, `runs reindex` and `runs rm`. */
 
+import { recordText } from '../../lib/record-words.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print, printPretty } from '../command.ts';
 import { sayTo } from '../state.ts';
@@ -13,8 +14,7 @@ export async function verify(
   const { verifyRun } = await import('../../app/runs/verify.ts');
   const report = await verifyRun(state, run);
   const { run_id, ok, events, faults, completeness } = report;
-  const { grade, gaps } = completeness ?? { grade: 'unknown', gaps: [] };
-  const whole = `${events} events are intact: sequence, hashes, form. Completeness: ${[grade, ...gaps].join(', ')}.`;
+  const whole = `${events} events are intact: sequence, hashes, form; ${completeness === null ? 'completeness unknown' : recordText(completeness)}`;
   await printPretty(io, flags, report, () => `${run_id}: ${ok ? whole : faults.join('; ')}\n`);
   return ok ? 0 : 1;
 }

@@ -25,9 +25,12 @@ export async function browseRuns(state: StateDir | null, io: Io): Promise<void> 
   using index = openIndex(state);
   await catchUp(state, index, sayTo(io));
   const here = projectOf(process.cwd()).path;
+  let newest: string | undefined;
+  const changed = () => [...index.listRuns({ limit: 1 })][0]?.run_id !== newest;
   const list = () => {
     const limit = TUI_LIMITS.runs_max;
     const rows = [...index.listRuns({ limit: limit + 1 })];
+    newest = rows[0]?.run_id;
     const runs = rows.slice(0, limit).map((row) => listed(row, here));
     return { runs, more: rows.length > limit };
   };
@@ -41,7 +44,7 @@ export async function browseRuns(state: StateDir | null, io: Io): Promise<void> 
   const { colour, unicode, env } = io;
   const look = { colour, unicode, home: env.HOME ?? null, place: state.path, diffOf: editDiff };
   const events = ({ run_id }: Listed) => journalledEvents(state, run_id, index);
-  const view = browse({ stdout, stdin, list, table, events, ...look });
+  const view = browse({ stdout, stdin, list, changed, table, events, ...look });
   const release = onSignals(view.quit);
   await view.ended;
   release();
@@ -49,6 +52,6 @@ export async function browseRuns(state: StateDir | null, io: Io): Promise<void> 
 
 function listed(row: RunRow, here: string): Listed {
   const { run_id, agent, success, exit_reason, model, project, prompt } = row;
-  const words = [run_id, agent, exit_reason, model, project, prompt].join(' ');
+  const words = [agent, exit_reason, success ? '' : 'failed', model, project, prompt].join(' ');
   return { row, run_id, agent, ok: success, here: project === here, words };
 }

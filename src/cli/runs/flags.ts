@@ -1,8 +1,9 @@
 /** `tacho runs …`: the recorded runs. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DURATION, type Measure, SIZE } from '../../app/config/checks.ts';
-import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT } from '../arguments.ts';
+import { countFrom, each, FORCE_FLAG, RUN_ARGUMENT, RUN_HELP } from '../arguments.ts';
 import { type Define, type Done, type Io, namedOf } from '../command.ts';
+import { noFullScreen } from '../full-screen.ts';
 import { HERE_FLAG, LABEL_FLAG, PROJECT_FLAG, withRunFilters } from '../run-filter.ts';
 import { caughtUp, runsOf, stateIfAny, stateOf, TRUST_FLAG } from '../state.ts';
 import type { GcFlags, RestoreFlags } from './keep.ts';
@@ -12,7 +13,11 @@ import type { RmFlags } from './remove.ts';
 import type { StatsFlags } from './stats.ts';
 
 const count = countFrom(1);
-const countOrAll = (text: string) => (text === 'all' ? Number.POSITIVE_INFINITY : count(text));
+const countOrAll = (text: string) => {
+  if (text === 'all') return Number.POSITIVE_INFINITY;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('Give a number from 1, or all.');
+  return Number(text);
+};
 
 /** In the order of the help. */
 const SUBCOMMANDS: Readonly<Record<string, Define>> = {
@@ -28,7 +33,8 @@ const SUBCOMMANDS: Readonly<Record<string, Define>> = {
 };
 
 const BROWSE_HELP = `
-On a terminal, tacho runs without a command shows the runs full-screen: Enter opens one, ? lists the keys.`;
+On a terminal, tacho runs without a command shows the runs full-screen:
+Enter opens one, ? lists the keys.`;
 
 export function defineRuns(program: Command, io: Io, done: Done, args: readonly string[]): void {
   const [name] = args.slice(args.indexOf('runs') + 1);
@@ -41,7 +47,7 @@ export function defineRuns(program: Command, io: Io, done: Done, args: readonly 
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
   // With an action, the help would not be printed in a pipe, and a misspelt command would not be reported.
   const bare = name === undefined || name.startsWith('-');
-  if (!bare || !io.out_is_terminal || !io.in_is_terminal) return;
+  if (!bare || noFullScreen(io) !== null) return;
   runs.action(async () => {
     const { browseRuns } = await import('./browse.ts');
     await browseRuns(await stateIfAny(io), io);
@@ -57,7 +63,7 @@ Examples:
 function defineList(runs: Command, io: Io): void {
   withRunFilters(runs.command('list').description('list runs, newest first'))
     .option('--limit <n>', 'at most N runs, or all', countOrAll, 20)
-    .option('--json', 'as JSON lines')
+    .option('--json', 'print a JSON object per run, one per line')
     .addHelpText('after', LIST_EXAMPLES)
     .action(async (flags: ListFlags) => {
       const { listRuns } = await import('./list.ts');
@@ -85,7 +91,7 @@ function defineVerify(runs: Command, io: Io, done: Done): void {
       "check a run's record: sequence, hashes, form, completeness; exit 1 when something is wrong",
     )
     .argument(...RUN_ARGUMENT)
-    .option('--json', 'the report as JSON')
+    .option('--json', 'print the report as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs verify last')
     .action(async (run: string, flags: { json?: true }) => {
       const { verify } = await import('./action.ts');
@@ -99,7 +105,7 @@ function defineRecover(runs: Command, io: Io, done: Done): void {
     .description(
       'finish the records of runs after tacho was killed; waits for agents that are still running',
     )
-    .argument('[run]', 'only this run')
+    .argument('[run]', 'only this run, by its id or a prefix of it')
     .option('--no-wait', 'do not wait for agents that are still running')
     .option(
       '--auto',
@@ -134,7 +140,7 @@ function defineReindex(runs: Command, io: Io, done: Done): void {
 
 const RM_EXAMPLES = `
 On a terminal it shows the runs and asks first. Elsewhere, whole run ids are
-deleted at once; every other name of a run needs --yes.
+deleted immediately; other names of runs need --yes.
 
 Examples:
   $ tacho runs rm 01kx3
@@ -147,7 +153,7 @@ function defineRm(runs: Command, io: Io, done: Done): void {
     .description(
       'Deletes runs for good: their rows, files and bytes in the journal. Archives, and messages that a collector stored, are kept.',
     )
-    .argument('<runs...>', RUN_ARGUMENT[1])
+    .argument('<runs...>', RUN_HELP)
     .option('-y, --yes', 'delete without asking')
     .option(...FORCE_FLAG)
     .addHelpText('after', RM_EXAMPLES)
@@ -158,7 +164,8 @@ function defineRm(runs: Command, io: Io, done: Done): void {
 }
 
 const GC_EXAMPLES = `
-Without these limits the policies of tacho.yaml count (see the guide: keeping the store small).
+Without these limits, the policies in tacho.yaml apply
+(see the guide: keeping the store small).
 
 Examples:
   $ tacho runs gc --max-age 30d --keep-failed --dry-run
@@ -169,9 +176,7 @@ Examples:
 function defineGc(runs: Command, io: Io, done: Done): void {
   runs
     .command('gc')
-    .description(
-      'remove old runs by a policy; they are archived first, unless --no-archive is given',
-    )
+    .description('remove old runs; without --no-archive they are archived first')
     .addOption(checked('--max-age <time>', 'remove runs that are older: 12h, 30d, 8w', DURATION))
     .option('--max-runs <n>', 'keep the newest N runs', countFrom(0))
     .addOption(
@@ -204,14 +209,11 @@ function defineRestore(runs: Command, io: Io, done: Done): void {
   runs
     .command('restore')
     .description('restore archived runs')
-    .argument('<archive>', 'a file in the archive folder of the state folder')
-    .argument('[runs...]', 'restore only these runs')
+    .argument('<archive>', 'path of an archive, or its name in the archive folder of the store')
+    .argument('[runs...]', 'restore only these runs, by their ids or prefixes')
     .option('--any-size', 'do not limit the unpacked size')
     .option(...FORCE_FLAG)
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ tacho runs restore ~/.local/state/tacho/archive/01m7.jsonl.zst',
-    )
+    .addHelpText('after', '\nExample:\n  $ tacho runs restore 01m7fh2ppsd2sk517fc62fe8s4.jsonl.zst')
     .action(async (archive: string, runs: string[], flags: RestoreFlags) => {
       const { restoreRuns } = await import('./keep.ts');
       const state = await caughtUp(await stateOf(io), io);
@@ -233,7 +235,7 @@ function defineStats(runs: Command, io: Io): void {
         oneOf('model', 'project'),
       ),
     )
-    .option('--json', 'print JSON')
+    .option('--json', 'print the sums as JSON')
     .addHelpText('after', '\nExamples:\n  $ tacho runs stats\n  $ tacho runs stats --by model')
     .action(async (flags: StatsFlags) => {
       const { showStats } = await import('./stats.ts');

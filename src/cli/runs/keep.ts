@@ -5,6 +5,7 @@ import { policyOf } from '../../app/config/retention.ts';
 import { collect } from '../../app/runs/retention.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText, plural } from '../../lib/figures.ts';
+import { isNamed } from '../../lib/ids.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import type { KeptRun } from '../../store/journal/gc.ts';
 import type { Leaving, RetentionPolicy } from '../../store/journal/retention.ts';
@@ -145,9 +146,9 @@ export async function restoreRuns(
     await io.err.write(`error: ${forTerminal(run_id)}: not restored: ${forTerminal(why)}\n`);
   if (damaged > 0) await io.err.write(`warning: ${path}: ${plural(damaged, 'damaged line')}\n`);
   const unfit = left_out.map(({ run_id }) => run_id);
-  const found = new Set([...restored, ...known, ...replaced, ...unfit]);
-  const missing = runs.filter((run_id) => !found.has(run_id));
-  for (const run_id of missing)
-    await io.err.write(`error: ${path} does not contain ${forTerminal(run_id)}\n`);
+  const found = [...restored, ...known, ...replaced, ...unfit];
+  const missing = runs.filter((name) => !found.some((run_id) => isNamed(run_id, name)));
+  for (const name of missing)
+    await io.err.write(`error: ${path} does not contain ${forTerminal(name)}\n`);
   return missing.length + left_out.length === 0 ? 0 : 1;
 }

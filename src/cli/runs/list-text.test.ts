@@ -66,12 +66,14 @@ test('80 columns have room for the project if there are several; 200 for more', 
     'RUN',
     'AGENT',
     'STATUS',
-    'COST',
     'PROJECT',
     'PROMPT',
   ]);
   const one = headOf(lines(80, {}, [row(1), row(2)])[0]);
   expect(one.slice(2)).toEqual(['AGENT', 'STATUS', 'CALLS', 'TOOK', 'COST', 'PROMPT']);
+  expect(lines(80)[2]).toContain('provider_error');
+  const free = headOf(lines(80, {}, [row(1, { cost: null }), row(2, { cost: null })])[0]);
+  expect(free).not.toContain('COST');
   const wide = headOf(lines(200)[0]).join(' ');
   expect(wide).toMatch(
     /^RUN TIME \S+ AGENT STATUS CALLS FAILED DENIED TOOK COST MODEL PROJECT PROMPT$/,

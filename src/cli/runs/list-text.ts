@@ -35,7 +35,8 @@ export interface ListStyle extends HumanStyle {
 
 /** Width from which a line has room for the year. */
 const LONG_TIME_FROM = 110;
-const PROMPT_LEAST = 12;
+/** Columns kept free for prompts, unless all of them are shorter. */
+const PROMPT_LEAST = 16;
 const GAP = '  ';
 
 const known = <T>(value: T | null, text: (value: T) => string) =>
@@ -62,7 +63,7 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
       head: 'STATUS',
       cell: ({ row }) => row.exit_reason,
       paint: statusPaint,
-      ...(!long && { most: 'agent_error'.length }),
+      ...(!long && { most: 'provider_error'.length }),
     },
     { head: 'CALLS', cell: ({ row }) => String(row.tool_calls), figure: true, rank: 5 },
     {
@@ -82,7 +83,13 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
       useful: (rows) => rows.some((row) => row.denied_calls),
     },
     { head: 'TOOK', cell: ({ row }) => took(row), figure: true, rank: 3 },
-    { head: 'COST', cell: ({ row }) => known(row.cost, costText), figure: true, rank: 7 },
+    {
+      head: 'COST',
+      cell: ({ row }) => known(row.cost, costText),
+      figure: true,
+      rank: 6,
+      useful: (rows) => long || rows.some((row) => row.cost !== null),
+    },
     {
       head: 'MODEL',
       cell: ({ row }) => known(row.model, String),
@@ -93,7 +100,7 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
     {
       head: 'PROJECT',
       cell: ({ row }) => known(row.project, projectName),
-      rank: 6,
+      rank: 7,
       most: long ? 24 : 10,
       useful: (rows) =>
         rows.some((row) => row.project !== null) &&
@@ -150,7 +157,9 @@ class Table {
     const used = (kept: readonly Column[]) =>
       kept.reduce((sum, column) => sum + (widths.get(column) ?? 0) + GAP.length, 0);
     const room = style.columns ?? Number.POSITIVE_INFINITY;
-    const fits = (kept: readonly Column[]) => used(kept) + PROMPT_LEAST <= room;
+    const prompts = rows.map(({ prompt }) => columns(oneLine(prompt ?? '', PROMPT_LEAST)));
+    const least = Math.max('PROMPT'.length, ...prompts);
+    const fits = (kept: readonly Column[]) => used(kept) + least <= room;
     const ranked = shown.filter(({ rank }) => rank !== undefined);
     ranked.sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
     const gone = new Set<Column>();

@@ -51,6 +51,12 @@ export async function recoverInBackground(
   return 0;
 }
 
+/** Throws if there is no such run at all. */
+async function checkFinished(state: StateDir, run_id: string): Promise<void> {
+  const { findRunId } = await import('../../app/runs/replay.ts');
+  await findRunId(state, run_id);
+}
+
 export async function recover(state: StateDir, flags: RecoverRequest, io: Io): Promise<number> {
   const { wait, force, trust, run_id } = flags;
   let failed = false;
@@ -63,6 +69,7 @@ export async function recover(state: StateDir, flags: RecoverRequest, io: Io): P
     failed ||= recovery.state === 'failed' || recovery.state === 'unreadable';
     await print(io, flags, recovery, () => textOf(recovery));
   }
+  if (found === 0 && run_id !== undefined) await checkFinished(state, run_id);
   if (found === 0 && !flags.json) await io.out.write('Nothing to recover.\n');
   const { deliverLeft } = await import('../../app/live/deliver-left.ts');
   await deliverLeft(state.path, acting)();

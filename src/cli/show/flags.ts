@@ -1,16 +1,17 @@
 /** `tacho show [RUN]`: a run for people, its outcome and its transcript. */
 import type { Command } from 'commander';
+import { RUN_HELP } from '../arguments.ts';
 import type { Io } from '../command.ts';
 import type { ShowFlags } from './action.ts';
 
 const EXAMPLES = `
 --at starts at a point of the run:
   3           step 3
-  toolu_01ab  the message with the call of this id, or of an id that begins so
-  seq:120     the call or step of event 120, as numbered in --events files and problem reports
+  toolu_01ab  the call with this id or prefix
+  seq:120     event 120, as numbered in --events files and problem reports
 
-Related commands: "tacho runs show" prints only the stored outcome, like "tacho show --summary";
-"tacho replay" prints what "tacho run" printed.
+Related commands: "tacho runs show" prints only the stored outcome, like
+"tacho show --summary"; "tacho replay" prints what "tacho run" printed.
 
 Examples:
   $ tacho show                              the last run
@@ -22,10 +23,7 @@ export function defineShow(program: Command, io: Io): void {
   program
     .command('show')
     .description('read a run: its outcome, then its transcript')
-    .argument(
-      '[run]',
-      'last, last~N, a run or session id, a prefix of one, or a transcript file (default: last)',
-    )
+    .argument('[run]', `${RUN_HELP}; or a transcript file (default: last)`)
     .option('--last', 'the last run')
     .option('--at <point>', 'start at a step, a call or an event (see below)')
     .option('--summary', 'only the outcome')

@@ -4,8 +4,7 @@ import { type TailFilter, tailStored } from '../../app/live/stored.ts';
 import { tail } from '../../app/live/tail.ts';
 import { createColours } from '../../lib/colours.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { quoted } from '../../lib/schema/mistakes.ts';
-import { notKnown } from '../../lib/schema/read.ts';
+import { unknownWord } from '../../lib/schema/read.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import {
   type Address,
@@ -99,7 +98,7 @@ function filterOf({ session, from, type = [], follow }: TailFlags): TailFilter {
     throw usage(`--from ${from}: use the number of a message, such as 1`);
   const unknown = type.find((name) => !(LIVE_TYPES as readonly string[]).includes(name));
   if (unknown !== undefined)
-    throw usage(`--type ${quoted(unknown)} ${notKnown('message type', unknown, LIVE_TYPES)}`);
+    throw usage(`--type: ${unknownWord('message type', unknown, LIVE_TYPES)}`);
   return {
     sessions: session ?? null,
     // Without --follow, everything stored is shown.

@@ -25,30 +25,30 @@ describe('mistakes are reported with file, line, column and field', () => {
   const cases: [string, string, string][] = [
     ['no YAML', 'tests: [', 'evals/a.yaml:1:'],
     ['no map', '- a', 'evals/a.yaml:1:1: must be a map'],
-    ['nothing', '', 'evals/a.yaml:1:1: must be a map'],
+    ['nothing', '', 'evals/a.yaml:1:1: the file is empty'],
     ['no tests', 'description: x', 'evals/a.yaml:1:1: lacks the field tests'],
-    ['tests that are none', 'tests: 3', 'evals/a.yaml:1:1: tests must be a list of tests'],
+    ['tests that are not a list', 'tests: 3', 'evals/a.yaml:1:1: tests must be a list of tests'],
     ['no test at all', 'tests: []', 'evals/a.yaml:1:1: tests is empty'],
-    ['a test that is none', 'tests:\n  - x', 'evals/a.yaml:2:5: tests[0] must be a map'],
+    ['a test that is not a map', 'tests:\n  - x', 'evals/a.yaml:2:5: tests[0] must be a map'],
     [
       'a test without an id',
       'tests:\n  - assertions: [{type: is-json}]',
       'evals/a.yaml:2:5: tests[0] lacks the field id',
     ],
     [
-      'an id twice',
+      'a duplicate id',
       'assertions: [{type: is-json}]\ntests:\n  - id: a\n  - id: a',
       'evals/a.yaml:4:5: tests[1].id "a" is already used',
     ],
     [
       'an unknown field',
       'test: []\ntests: []',
-      'evals/a.yaml:1:1: test is no known field; did you mean tests?',
+      'evals/a.yaml:1:1: test: unknown field; did you mean tests?',
     ],
     [
       'the same field in two spellings',
       'tests: [{id: a, assert: [{type: is-json}], assertions: []}]',
-      'evals/a.yaml:1:44: tests[0].assertions is there already, as assertions',
+      'evals/a.yaml:1:44: tests[0].assertions is already given under another name',
     ],
     ['nothing asserted', 'tests:\n  - id: a', 'evals/a.yaml:2:5: tests[0] asserts nothing'],
     [
@@ -64,10 +64,10 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'an unknown grader',
       asserting('type: skil-triger'),
-      'evals/a.yaml:4:9: tests[0].assertions[0].type is no known grader "skil-triger"; did you mean skill-trigger?',
+      'evals/a.yaml:4:9: tests[0].assertions[0].type: unknown assertion type "skil-triger"; did you mean skill-trigger?',
     ],
     [
-      'a field that is missing',
+      'a missing field',
       asserting('type: skill-trigger'),
       'evals/a.yaml:4:9: tests[0].assertions[0] lacks the field skill',
     ],
@@ -77,9 +77,9 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:41: tests[0].assertions[0].should_trigger must be true or false',
     ],
     [
-      'a value that is not a text',
+      'a value that is not a string',
       asserting('{type: skill-trigger, skill: [x]}'),
-      'evals/a.yaml:4:31: tests[0].assertions[0].skill must be a text',
+      'evals/a.yaml:4:31: tests[0].assertions[0].skill must be a string',
     ],
     [
       'an unknown mode',
@@ -102,9 +102,9 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:9: tests[0].assertions[0] has a pattern that cannot be read',
     ],
     [
-      'a limit below nothing',
+      'a negative limit',
       asserting('{type: cost, budget: -1}'),
-      'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number from 0 on',
+      'evals/a.yaml:4:22: tests[0].assertions[0].budget must be a number of at least 0',
     ],
     [
       'no limit',
@@ -119,7 +119,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'no command',
       asserting('{type: code-grader, command: []}'),
-      'evals/a.yaml:4:29: tests[0].assertions[0].command must be a list of texts',
+      'evals/a.yaml:4:29: tests[0].assertions[0].command must be a list of strings',
     ],
     [
       'a mistake in a member',
@@ -127,14 +127,14 @@ describe('mistakes are reported with file, line, column and field', () => {
       'evals/a.yaml:4:40: tests[0].assertions[0].assertions[0] lacks the field value',
     ],
     [
-      'a composite of nothing',
+      'an empty composite',
       asserting('{type: composite, assertions: []}'),
       'evals/a.yaml:4:27: tests[0].assertions[0].assertions is empty: there is nothing to assert',
     ],
     [
       'an invalid repeat',
       'repeat: 0\ntests: [{id: a, assert: [{type: is-json}]}]',
-      'evals/a.yaml:1:1: repeat must be a whole number from 1 on',
+      'evals/a.yaml:1:1: repeat must be a whole number of at least 1',
     ],
     [
       'a missing file',
@@ -153,7 +153,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     ).toEqual([
       'evals/a.yaml:4:9: tests[0].assert[0] limits nothing: give at least one limit',
       expect.stringMatching(
-        /^evals\/a\.yaml:5:9: tests\[0\]\.assert\[1\]\.type is no known grader "x"; known are skill-trigger, /,
+        /^evals\/a\.yaml:5:9: tests\[0\]\.assert\[1\]\.type: unknown assertion type "x"; expected one of: skill-trigger, /,
       ),
     ]);
   });
@@ -169,12 +169,12 @@ describe('mistakes are reported with file, line, column and field', () => {
       const error = await parseEvalFile('a.yaml', text, files, {}).catch((thrown: Error) => thrown);
       expect((error as Error).message.split('\n')).toEqual([
         'a.yaml:1:1: threshold must be a number from 0 to 1',
-        'a.yaml:2:1: test is no known field; did you mean tests?',
-        'a.yaml:3:1: workspace must be a text',
-        'a.yaml:4:1: target must be a text, or a map with name',
+        'a.yaml:2:1: test: unknown field; did you mean tests?',
+        'a.yaml:3:1: workspace must be a string',
+        'a.yaml:4:1: target must be a string, or a map with name',
         'a.yaml:5:1: metadata must be a map',
         "c.jsonl:2:6: no JSON: Expected ':' after property name in JSON",
-        'c.jsonl:1:41: [0].repeat must be a whole number from 1 on',
+        'c.jsonl:1:41: [0].repeat must be a whole number of at least 1',
         'c.jsonl:3:1: [1] lacks the field id',
         'c.jsonl:3:1: [1] asserts nothing: add assertions, such as {type: llm-grader}',
       ]);
@@ -203,7 +203,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     const grader = `- {id: a, assertions: [{type: ${'x'.repeat(1_000_000)}}]}`;
     const start = cpuMs();
     expect(await mistakesIn(text)).toHaveLength(21);
-    expect((await mistakesIn(`tests:\n  ${grader}\n`))[0]).toContain('is no known grader');
+    expect((await mistakesIn(`tests:\n  ${grader}\n`))[0]).toContain('unknown assertion type');
     expect(cpuMs() - start).toBeLessThan(2_000);
   });
 });
@@ -362,7 +362,7 @@ tests:
       ['3', 3],
     ]);
     await expect(open('bad.yaml')).rejects.toThrow(
-      'bad.yaml:2:3: [0].inptu is no known field; did you mean input?',
+      'bad.yaml:2:3: [0].inptu: unknown field; did you mean input?',
     );
     await expect(open('bad.jsonl')).rejects.toThrow(/^bad\.jsonl:2:1: no JSON/);
   });

@@ -31,7 +31,7 @@ const repeat: Read<Repeat> = (value, place) => {
 const target: Read<string> = (value, place) => {
   const name = isMap(value) ? value.name : value;
   if (typeof name === 'string' && name !== '') return name;
-  place.mistake('must be a text, or a map with name');
+  place.mistake('must be a string, or a map with name');
   return '';
 };
 const none = is.unused('has no effect: targets of tacho.yaml define where and how an agent runs');

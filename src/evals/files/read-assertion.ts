@@ -1,8 +1,8 @@
 /** Reads the assertions of an eval file: each has a known type and the fields of that type. */
 import { isMap, own } from '../../lib/own.ts';
-import { type Place, quoted } from '../../lib/schema/mistakes.ts';
+import type { Place } from '../../lib/schema/mistakes.ts';
 import * as is from '../../lib/schema/read.ts';
-import { type Fields, notKnown, readMap } from '../../lib/schema/read.ts';
+import { type Fields, readMap, unknownWord } from '../../lib/schema/read.ts';
 import { GRADERS, type GraderKind } from '../graders/registry.ts';
 import { type Assertion, THRESHOLD } from '../types.ts';
 import { fileText } from './read-input.ts';
@@ -33,11 +33,11 @@ function typeOf(value: Record<string, unknown>, place: Place): string | null {
   const { type } = value;
   const here = place.inside('type');
   if (type === undefined) place.mistake('lacks the field type');
-  else if (typeof type !== 'string') here.mistake('must be a text');
+  else if (typeof type !== 'string') here.mistake('must be a string');
   if (typeof type !== 'string') return null;
   const name = type.replaceAll('_', '-');
   if (Object.hasOwn(GRADERS, name)) return name;
-  here.mistake(() => notKnown(`grader ${quoted(type)}`, name, Object.keys(GRADERS), 3));
+  here.mistake(() => unknownWord('assertion type', type, Object.keys(GRADERS), 3), ': ');
   return null;
 }
 
@@ -49,7 +49,7 @@ function assertionOf(value: unknown, place: Place, suite: Suite): Assertion | nu
   // A text is a criterion for a judging model.
   const given = typeof value === 'string' ? { type: 'llm-grader', criteria: value } : value;
   if (!isMap(given)) {
-    place.mistake('must be a map with a type, or a text');
+    place.mistake('must be a map with a type, or a string');
     return null;
   }
   const type = typeOf(given, place);

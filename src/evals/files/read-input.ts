@@ -14,7 +14,7 @@ const contentOf = (value: unknown, place: Place, suite: Suite): string => {
     const { type, value: content, text: words } = isMap(part) ? part : {};
     if (type === 'file' && typeof content === 'string') return fileText(content, here, suite);
     if (type === 'text' && typeof (content ?? words) === 'string') return String(content ?? words);
-    here.mistake('must be a text, or a map with type text or file, and value');
+    here.mistake('must be a string, or a map with type (text or file) and value');
     return '';
   });
   return parts.join('\n');

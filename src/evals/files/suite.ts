@@ -6,7 +6,7 @@ import type { NamedTool, ToolNames } from './tool-names.ts';
 
 /** Files that an eval file names. */
 export interface Files {
-  /** The text of `name` as seen from the file `from`; null when there is no such file. */
+  /** The text of `name` as seen from the file `from`; null if there is no such file. */
   open(from: string, name: string): { path: string; text: string } | null;
   /** The folder of `from`, or one below. */
   folder(from: string, name: string | undefined): string;

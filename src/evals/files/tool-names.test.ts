@@ -21,13 +21,13 @@ test('canonical names, MCP tools, names that agents keep and listed ones are kno
 
 test('any other name is a mistake with a suggestion', async () => {
   const at = (i: number) => `tests[0].assertions[0].expected[${i}].tool`;
-  const hint = 'List your own tools under tools in this file';
+  const hint = 'List tools of your own under tools: in this file';
   expect(await mistakes(['bash', 'run_shell_command', 'Edot', 'deploy_site'])).toEqual([
-    `${at(0)} "bash" is the native name of a tool: use Bash, its name in records`,
-    `${at(1)} "run_shell_command" is the native name of a tool: use Bash, its name in records`,
-    `${at(2)} "Edot" is no known tool; did you mean Edit? ${hint}`,
+    `${at(0)}: "bash" is an agent's own name for Bash: use Bash, the name in records`,
+    `${at(1)}: "run_shell_command" is an agent's own name for Bash: use Bash, the name in records`,
+    `${at(2)}: unknown tool "Edot"; did you mean Edit? ${hint}`,
     expect.stringMatching(
-      /^tests.* "deploy_site" is no known tool; known are Read, .*AskUser\. List/,
+      /^tests.*: unknown tool "deploy_site"; expected one of: Read, .*AskUser\. List/,
     ),
   ]);
   expect(await mistakes(['websearch', 'dploy'], { tools: ['deploy'] })).toEqual([
@@ -43,6 +43,6 @@ test('minimums are checked too, with line and column', async () => {
       - { type: tool-trajectory, mode: any_order, minimums: { Bash: 1, reed: 2 } }
 `;
   await expect(parseEvalFile('a.yaml', text, NO_FILES, { toolNames })).rejects.toThrow(
-    /^a\.yaml:4:72: tests\[0\]\.assertions\[0\]\.minimums\.reed "reed" is no known tool; did you mean Read\?/,
+    /^a\.yaml:4:72: tests\[0\]\.assertions\[0\]\.minimums\.reed: unknown tool "reed"; did you mean Read\?/,
   );
 });

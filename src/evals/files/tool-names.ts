@@ -32,17 +32,19 @@ export async function checkToolNames(
   if (open.length === 0) return;
   const known = await names();
   for (const { name, place } of open)
-    if (!known.kept.has(name)) place.mistake(() => mistakeIn(name, known, listed));
+    if (!known.kept.has(name)) place.mistake(() => mistakeIn(name, known, listed), ': ');
 }
 
 function mistakeIn(name: string, { kept, renamed }: ToolNames, listed: readonly string[]): string {
   const canonical = renamed.get(name);
   if (canonical !== undefined)
-    return `${quoted(name)} is the native name of a tool: use ${canonical}, its name in records`;
+    return `${quoted(name)} is an agent's own name for ${canonical}: use ${canonical}, the name in records`;
   const all = [...CANONICAL_TOOLS, ...listed, ...kept];
   const same = all.find((one) => one.toLowerCase() === name.toLowerCase());
   const near = same ?? nearestWord(name, all);
   const hint =
-    near === undefined ? `known are ${CANONICAL_TOOLS.join(', ')}.` : `did you mean ${near}?`;
-  return `${quoted(name)} is no known tool; ${hint} List your own tools under tools in this file`;
+    near === undefined
+      ? `expected one of: ${CANONICAL_TOOLS.join(', ')}.`
+      : `did you mean ${near}?`;
+  return `unknown tool ${quoted(name)}; ${hint} List tools of your own under tools: in this file`;
 }

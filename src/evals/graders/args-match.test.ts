@@ -115,9 +115,9 @@ describe('matchers', () => {
       '{ regex: a, contains: b }',
       'takes one of regex, contains, glob, equals, not regex and contains',
     ],
-    ['{ contains: [1] }', 'contains must be a text'],
+    ['{ contains: [1] }', 'contains must be a string'],
     ['{ contains: a, flags: i }', 'flags has an effect only with regex'],
-    ['{ regex: a, flag: i }', 'flag is no known field; did you mean flags?'],
+    ['{ regex: a, flag: i }', 'flag: unknown field; did you mean flags?'],
     ['[{ glob: "" }]', 'glob must not be empty'],
   ])('%s is a mistake', async (matcher, want) => {
     const line = `      - { type: tool-trajectory, mode: exact, expected: [{ tool: Edit, args: { f: ${matcher} } }] }`;

@@ -28,7 +28,7 @@ describe('figures', () => {
     [{ type: 'token-usage', max_total: 125, max_input: 100, max_output: 20 }, 'pass'],
     [{ type: 'token_usage', max_output: 19 }, 'fail'],
   ];
-  verifies('EV-5', 'a limit is either kept or not', async () => {
+  verifies('EV-5', 'a limit is either met or not', async () => {
     for (const [assertion, want] of limits) {
       const { verdict } = await grade(assertion, USED);
       expect({ assertion, verdict }).toEqual({ assertion, verdict: want });

@@ -36,7 +36,7 @@ export function patternFault(pattern: string, flags = ''): string | null {
   }
 }
 
-/** Any other field beside a kind is a mistake: a map with such names is written as `{ equals: {…} }`. */
+/** Any other field next to a kind is a mistake: a map with such names is written as `{ equals: {…} }`. */
 export const matcher: Read<Matcher> = (value, place) => {
   const found: Matcher = is.mapOf(MATCHER_FIELDS)(value, place);
   const kinds = KINDS.filter((kind) => found[kind] !== undefined);
@@ -53,7 +53,7 @@ export const matcher: Read<Matcher> = (value, place) => {
 /** A text must be contained; a map is a matcher. */
 export const textMatcher: Read<Matcher> = (value, place) => {
   if (isMap(value) && !isMatcher(value))
-    place.mistake(`must be a text, or a map with one of ${KINDS.join(', ')}`);
+    place.mistake(`must be a string, or a map with one of ${KINDS.join(', ')}`);
   return isMap(value) ? matcher(value, place) : { contains: is.text(value, place) };
 };
 

@@ -46,7 +46,7 @@ const command: Read<string[]> = (value, place) => {
   if (typeof value === 'string' && value.trim() !== '') return ['sh', '-c', value];
   const list = Array.isArray(value) && value.length > 0 && value.every((item) => item !== '');
   if (!list || !value.every((item) => typeof item === 'string' || typeof item === 'number'))
-    place.mistake('must be a list of texts, or a text for the shell');
+    place.mistake('must be a list of strings, or a string for the shell');
   return list ? value.map(String) : [];
 };
 
@@ -122,7 +122,7 @@ export const MODEL_FIELDS: Fields = {
   ...SECONDS,
 };
 
-const WRONG_RUBRIC = 'must be a text or a map with outcome';
+const WRONG_RUBRIC = 'must be a string, or a map with outcome';
 const rubric: Read = (value, place) => {
   if (isMap(value)) return is.mapOf(RUBRIC)(value, place);
   if (typeof value !== 'string' || value === '') place.mistake(WRONG_RUBRIC);

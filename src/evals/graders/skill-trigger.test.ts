@@ -31,19 +31,15 @@ describe('skill-trigger', () => {
     });
   });
 
-  verifies(
-    'EV-2',
-    'a use that should not have been fails, with the call that shows it',
-    async () => {
-      const calls = [call('Read', { file_path: '/x/skills/deploy-helper/SKILL.md' })];
-      expect(await grade(trigger('deploy-helper', false), transcript(calls))).toMatchObject({
-        verdict: 'fail',
-        score: 0,
-        reason: 'the skill "deploy-helper" was used, but should not have been',
-        evidence: [{ text: 'Read /x/skills/deploy-helper/SKILL.md', passed: false, call_id: 'c1' }],
-      });
-    },
-  );
+  verifies('EV-2', 'an unwanted use fails, with the call that shows it', async () => {
+    const calls = [call('Read', { file_path: '/x/skills/deploy-helper/SKILL.md' })];
+    expect(await grade(trigger('deploy-helper', false), transcript(calls))).toMatchObject({
+      verdict: 'fail',
+      score: 0,
+      reason: 'the skill "deploy-helper" was used, but should not have been',
+      evidence: [{ text: 'Read /x/skills/deploy-helper/SKILL.md', passed: false, call_id: 'c1' }],
+    });
+  });
 
   const uses: [string, TranscriptCall][] = [
     ['a Skill call', call('Skill', { skill: 'deploy-helper' })],
@@ -75,7 +71,7 @@ describe('skill-trigger', () => {
     ['a Bash command that only names it', call('Bash', { command: `echo ${path}` })],
     ['an input that is not a map', call('Skill', 'deploy-helper')],
   ];
-  test.each(others)('%s is no use', async (_, one) => {
+  test.each(others)('%s is not a use', async (_, one) => {
     expect(await verdict([one])).toBe('fail');
     expect((await grade(trigger('deploy-helper', false), transcript([one]))).verdict).toBe('pass');
   });
@@ -87,7 +83,7 @@ describe('skill-trigger', () => {
     ]);
   });
 
-  test('a report of the agent is a use without a call', async () => {
+  test("an agent's own report is a use without a call", async () => {
     const reported = transcript([], { skills_used: ['deploy-helper'] });
     expect((await grade(trigger('deploy-helper'), reported)).evidence).toEqual([
       { text: 'the agent reported the use', passed: true, call_id: null },

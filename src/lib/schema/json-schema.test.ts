@@ -24,7 +24,7 @@ const GOOD = { name: 'x', kind: 'a', items: ['y', null], parent: null };
 const faultsOf = (value: unknown) =>
   [...schemaFaults(SCHEMA, value)].map((fault) => `${fault.kind} ${fieldName(fault.at)}`);
 
-test('a value that conforms has no fault', () => {
+test('a valid value has no faults', () => {
   expect(faultsOf(GOOD)).toEqual([]);
   expect(schemaFault(SCHEMA, { ...GOOD, parent: { id: 'p' }, at: '2026T', count: 0 })).toBeNull();
 });
@@ -53,10 +53,10 @@ test.each([
   [{ ...GOOD, parent: 1 }, 'parent must be of type object or null, not number'],
   [{ ...GOOD, kind: 1 }, 'kind must be one of a, b'],
   [{ ...GOOD, version: 2 }, 'version must be 1'],
-  [{ ...GOOD, count: 1.5 }, 'count must be a number from 0 on'],
+  [{ ...GOOD, count: 1.5 }, 'count must be a number of at least 0'],
   [{ ...GOOD, at: 'x' }, 'at must be a time like 2026-03-03T10:00:00.037Z'],
   [{ ...GOOD, items: {} }, 'items must be of type array, not object'],
-  [{ ...GOOD, constructor: 1 }, 'constructor is no known field'],
+  [{ ...GOOD, constructor: 1 }, 'constructor: unknown field'],
   [[], 'must be of type object, not array'],
 ])('the first fault in words: %j', (value, text) => {
   expect(schemaFault(SCHEMA, value)).toBe(text);

@@ -41,7 +41,7 @@ function wording(schema: JsonSchema): string {
   }
   if (schema.pattern !== undefined) return TIME_LIKE;
   if (schema.minLength !== undefined) return 'a non-empty string';
-  if (schema.minimum !== undefined) return `a number from ${schema.minimum} on`;
+  if (schema.minimum !== undefined) return `a number of at least ${schema.minimum}`;
   return `of type ${schema.type ?? 'any'}`;
 }
 
@@ -102,7 +102,7 @@ function textOf(fault: SchemaFault): string {
   const { at } = fault;
   if (fault.kind === 'missing')
     return `${fieldName(at.slice(0, -1))} lacks the field ${at.at(-1)}`.trimStart();
-  if (fault.kind === 'unknown') return `${fieldName(at)} is no known field`;
+  if (fault.kind === 'unknown') return `${fieldName(at)}: unknown field`;
   const { expected, value } = fault;
   const received = expected.startsWith('of type') ? `, not ${typeOf(value)}` : '';
   return `${fieldName(at)} must be ${expected}${received}`.trimStart();

@@ -16,19 +16,19 @@ test('each value has a position: that of its key, or its own in a list', () => {
   ).toEqual(['1:1', '1:2', '1:8', '2:4', '2:8', '2:23', '3:2']);
 });
 
-test('what is not there has the position of what is around it', () => {
+test('a missing value has the position of its parent', () => {
   const { positionOf } = readJson('f', ' {"a":[{"b":1}]}');
   expect(positionOf(['x'])).toEqual({ line: 1, col: 2 });
   expect(positionOf(['a', 0, 'x', 'y'])).toEqual({ line: 1, col: 8 });
   expect(positionOf(['a', 5])).toEqual({ line: 1, col: 3 });
 });
 
-test('of several fields with the same name the last one counts', () => {
+test('the last of several fields with the same name counts', () => {
   const { value, positionOf } = readJson('f', '{"a":{"b":1},"a":{"c":2}}');
   expect([value, positionOf(['a', 'c'])]).toEqual([{ a: { c: 2 } }, { line: 1, col: 19 }]);
 });
 
-test('text that is no JSON is reported with its position, without a part of it', () => {
+test('invalid JSON is reported with its position, without quoting it', () => {
   expect(readJson('f', '{"a":1,\n"b":2,}')).toMatchObject({
     value: undefined,
     faults: [{ line: 2, col: 7, message: 'no JSON: Expected double-quoted property name in JSON' }],
@@ -38,7 +38,7 @@ test('text that is no JSON is reported with its position, without a part of it',
   ]);
 });
 
-test('lines of JSON are a list; one that is none is reported and left out', () => {
+test('lines of JSON are a list; an invalid one is reported and skipped', () => {
   const { value, faults, positionOf } = readJsonl('f', '{"a":1}\n\n{"a":\n  {"a":2}\n{x}\n');
   expect(value).toEqual([{ a: 1 }, { a: 2 }]);
   expect(faults.map(({ line, col }) => `${line}:${col}`)).toEqual(['3:1', '5:2']);
@@ -49,7 +49,7 @@ test('lines of JSON are a list; one that is none is reported and left out', () =
   ]);
 });
 
-test('a position in a wide and deep file takes as long as the file', () => {
+test('finding a position in a wide and deep file takes linear time', () => {
   const text = `{"deep":${'['.repeat(100_000)}${']'.repeat(100_000)},"wide":[${'[],'.repeat(1_000_000)}"${'\\n'.repeat(1_000_000)}"],"end":1}`;
   const start = cpuMs();
   expect(readJson('f', text).positionOf(['end'])).toEqual({ line: 1, col: text.length - 7 });

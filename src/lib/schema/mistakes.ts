@@ -1,6 +1,6 @@
 /**
-  * Mistakes in a file that users wrote. Contract: all mistakes of a file are reported together and in one format,
-  * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them. Quoted text from the file is escaped.
+ * Mistakes in a file that users wrote. Contract: all mistakes of a file are reported together and in one format,
+ * `file:line:column: field why`, at most `LIMITS.mistakes_max` of them. Quoted text from the file is escaped.
  */
 import { type ErrorCode, TachoError } from '../errors.ts';
 import { forTerminal } from '../foreign-text.ts';
@@ -109,18 +109,18 @@ export class Place {
     return new Place(this.report, this.#source, [...this.at, key]);
   }
 
-  /** A function if the message is expensive to build. */
-  mistake(why: string | (() => string)): void {
-    this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why()));
+  /** `why`: a function if the message is expensive to build. `glue`: between the name of the field and `why`. */
+  mistake(why: string | (() => string), glue: ' ' | ': ' = ' '): void {
+    this.report.mistakes.add(() => this.#line(typeof why === 'string' ? why : why(), glue));
   }
 
   /** A warning: not a mistake. */
   note(why: string): void {
-    this.report.notes.add(() => this.#line(why));
+    this.report.notes.add(() => this.#line(why, ' '));
   }
 
-  #line(why: string): string {
-    const words = `${fieldName(this.at)} ${why}`.trimStart();
+  #line(why: string, glue: string): string {
+    const words = this.at.length === 0 ? why : `${fieldName(this.at)}${glue}${why}`;
     const { path, unplaced } = this.#source;
     return lineOf(path, unplaced ? null : this.#source.positionOf(this.at), words);
   }

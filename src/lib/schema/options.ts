@@ -3,7 +3,7 @@ import { isMap } from '../own.ts';
 import { Report } from './mistakes.ts';
 import { type Fields, type Read, readMap } from './read.ts';
 
-/** Throws a TachoError with the code `usage`, for example `run: timeout_ms is no known option; did you mean timeoutMs?`. */
+/** Throws a TachoError with the code `usage`, for example `run: timeout_ms: unknown option; did you mean timeoutMs?`. */
 export function checkOptions(what: string, value: unknown, fields: Fields): void {
   const report = new Report('request', { code: 'usage' });
   const positionOf = () => ({ line: 1, col: 1 });

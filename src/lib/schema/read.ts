@@ -1,6 +1,6 @@
 /** Reads foreign data according to tables of fields. Every mistake is reported with its position, and reading continues. */
 import { isMap } from '../own.ts';
-import type { Place } from './mistakes.ts';
+import { type Place, quoted } from './mistakes.ts';
 
 /** Returns a value of the expected type; after a mistake, a default of that type. Only missing fields are omitted. */
 export type Read<T = unknown> = (value: unknown, place: Place) => T;
@@ -65,6 +65,9 @@ interface MapOptions {
   called?: string;
 }
 
+/** Unknown fields that are compared with a missing one. */
+const MISSPELT_MAX = 10;
+
 /** The fields of a map by their names in the table; null if the value is not a map. */
 export function readMap<F extends Fields>(
   value: unknown,
@@ -73,25 +76,34 @@ export function readMap<F extends Fields>(
   { open = false, called = 'field' }: MapOptions = {},
 ): Values<F> | null {
   if (!isMap(value)) {
-    place.mistake('must be a map');
+    const empty = value === null && place.at.length === 0;
+    place.mistake(empty ? 'the file is empty' : 'must be a map');
     return null;
   }
   const { loose } = place.report;
   const table = tableOf(fields);
   const values: Record<string, unknown> = {};
+  const names = Object.keys(fields);
+  const unknown: string[] = [];
   for (const [key, item] of Object.entries(value)) {
     const known = table.get(key) ?? (loose ? table.get(snake(key)) : undefined);
     const here = place.inside(key);
     // Only a program passes undefined: an option that it omits.
     if (item === undefined) continue;
     if (known === undefined) {
-      if (!open) here.mistake(() => notKnown(called, key, Object.keys(fields)));
+      if (open) continue;
+      unknown.push(key);
+      here.mistake(() => `unknown ${called}; ${hint(nearestWord(key, names), names)}`, ': ');
     } else if (Object.hasOwn(values, known.name))
-      here.mistake(`is there already, as ${known.name}`);
+      here.mistake('is already given under another name');
     else if (item !== null || known.required || !loose) values[known.name] = known.read(item, here);
   }
+  // A misspelt field is not reported as missing as well.
+  const isMeant = (name: string) =>
+    unknown.slice(0, MISSPELT_MAX).some((key) => nearestWord(key, names) === name);
   for (const { name, required } of new Set(table.values()))
-    if (required && !Object.hasOwn(values, name)) place.mistake(`lacks the ${called} ${name}`);
+    if (required && !Object.hasOwn(values, name) && !isMeant(name))
+      place.mistake(`lacks the ${called} ${name}`);
   return values as Values<F>;
 }
 
@@ -100,19 +112,12 @@ export const mapOf =
   (value, place) =>
     readMap(value, fields, place, options) ?? ({} as Values<F>);
 
-/** `what` names the kind of word that was expected. */
-export function notKnown(what: string, word: string, known: readonly string[], edits = 2): string {
-  const near = nearestWord(word, known, edits);
-  const hint = near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`;
-  return `is no known ${what}; ${hint}`;
-}
+const hint = (near: string | undefined, known: readonly string[]) =>
+  near === undefined ? `expected one of: ${known.join(', ')}` : `did you mean ${near}?`;
 
-/** The message for a word that is given alone, such as the id of an agent. */
-export function unknownWord(what: string, word: string, known: readonly string[]): string {
-  const near = nearestWord(word, known);
-  const hint = near === undefined ? '' : ` (did you mean ${near}?)`;
-  return `unknown ${what} "${word}"${hint}; use one of ${known.join(', ')}`;
-}
+/** For example `unknown agent "demmo"; did you mean demo?`. `what` names the kind of word. */
+export const unknownWord = (what: string, word: string, known: readonly string[], edits = 2) =>
+  `unknown ${what} ${quoted(word)}; ${hint(nearestWord(word, known, edits), known)}`;
 
 /** The known word that a mistyped word may have meant: at most `edits` away, or beginning with it. */
 export const nearestWord = (
@@ -159,7 +164,7 @@ export const anything: Read = (value) => value;
 export const flag = rule((value) => typeof value === 'boolean', 'must be true or false', false);
 export const map = rule<Record<string, unknown>>(isMap, 'must be a map', {});
 /** A text that may be empty. */
-export const anyText = rule((value) => typeof value === 'string', 'must be a text', '');
+export const anyText = rule((value) => typeof value === 'string', 'must be a string', '');
 export const text: Read<string> = (value, place) => {
   if (value === '') place.mistake('must not be empty');
   return anyText(value, place);
@@ -174,7 +179,7 @@ export const written =
 const isNumber = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value);
 const range = (least: number, most: number) =>
-  most >= Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`;
+  most >= Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
 
 export const figure = (least: number, most = Number.POSITIVE_INFINITY) =>
   rule(
@@ -190,7 +195,7 @@ export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   );
 export const ratio = figure(0, 1);
 export const over0 = (what = 'a number') =>
-  rule((value) => isNumber(value) && value > 0, `must be ${what} over 0`, 1);
+  rule((value) => isNumber(value) && value > 0, `must be ${what} greater than 0`, 1);
 
 /** `more`: further allowed values, for the message. */
 export const oneOf = <const T>(words: readonly T[], more = ''): Read<T> =>
@@ -227,7 +232,7 @@ export const filled =
     return read(value, place);
   };
 
-export const texts = listOf(anyText, 'must be a list of texts');
+export const texts = listOf(anyText, 'must be a list of strings');
 
 /** A map with arbitrary keys. */
 export const named =

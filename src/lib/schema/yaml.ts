@@ -1,6 +1,6 @@
 /**
-  * YAML files, with the position of each value. Time and memory are linear in the length of the text: keys are compared in
-  * linear time, and nesting and alias expansion are bounded. Loaded on demand, because the package loads slowly.
+ * YAML files, with the position of each value. Time and memory are linear in the length of the text: keys are compared in
+ * linear time, and nesting and alias expansion are bounded. Loaded on demand, because the package loads slowly.
  */
 import {
   type Document,
@@ -14,7 +14,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { LIMITS } from '../limits.ts';
-import type { Path, Source } from './mistakes.ts';
+import { type Path, quoted, type Source } from './mistakes.ts';
 
 type Range = [number, number, number] | null | undefined;
 /** The package reports a stack overflow as a mistake in the text. */
@@ -121,8 +121,8 @@ function structureFault(document: Document): Fault | null {
     const text = isScalar(node) && typeof node.value === 'string' ? node.value : '';
     size += 1 + Math.floor(text.length / VALUE_CHARS);
     if (!isCollection(node)) continue;
-    const twice = keyTwice(node);
-    if (twice !== null) return fault('Map keys must be unique', twice.range?.[0]);
+    const wrong = wrongKey(node);
+    if (wrong !== null) return wrong;
     for (const item of node.items.toReversed())
       for (const inner of isPair(item) ? [item.value, item.key] : [item])
         todo.push({ node: inner, depth: depth + 1 });
@@ -130,15 +130,20 @@ function structureFault(document: Document): Fault | null {
   return null;
 }
 
-/** The second of two keys with the same name in a map. */
-function keyTwice({ items }: YAMLMap | YAMLSeq): { range?: Range } | null {
+const KEY_IS_MAP =
+  'has a map or a list as a key: if it is a template such as {{ name }}, put it in quotes';
+
+/** The second of two keys with the same name in a map, or a key that has no name. */
+function wrongKey({ items }: YAMLMap | YAMLSeq): Fault | null {
   const seen = new Set<string>();
   for (const item of items) {
     const key = isPair(item) ? item.key : null;
+    if (isCollection(key)) return { at: key.range?.[0] ?? 0, message: KEY_IS_MAP };
     // Merge keys are symbols and may occur twice.
     if (!isScalar(key) || typeof key.value === 'symbol' || key.value === '<<') continue;
     const name = String(key.value);
-    if (seen.has(name)) return key;
+    if (seen.has(name))
+      return { at: key.range?.[0] ?? 0, message: `the key ${quoted(name)} is given twice` };
     seen.add(name);
   }
   return null;

@@ -16,12 +16,12 @@ const BYTES_MAX = LIMITS.live_message_bytes_max - 64 * 1024;
 const ARGS_DEPTH = 4;
 /** Length of a secondary text; two of them fit into a message however they are escaped. */
 const PASSING_CHARS_MAX = 400_000;
-/** Length of a sentence for people beside a value that may fill the message. */
+/** Length of a sentence for people next to a value that may fill the message. */
 export const SAID_CHARS_MAX = 4_000;
 
 export interface Args {
   args: Record<string, unknown>;
-  /** How `args` contains an input that is not an object, is too deep or too long; null when unchanged. */
+  /** How `args` contains an input that is not an object, is too deep or too long; null if unchanged. */
   args_wrapped: 'value' | 'json' | 'parts' | null;
   /** The input's JSON, to be sent in parts after the request. */
   rest: string | null;

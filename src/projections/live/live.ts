@@ -31,7 +31,7 @@ export interface LiveProjectorOptions {
 
 type Handlers = { [K in Event['kind']]?: (to: LiveProjector, event: EventOf<K>) => void };
 
-/** Kinds that are neither here nor in SILENT become a status of their open call, else news. */
+/** Kinds that are neither here nor in SILENT become a status of their open call, otherwise news. */
 const HANDLERS: Handlers = {
   session_started: (to, { kind, data }) => {
     to.texts.model = data.model ?? to.texts.model;
@@ -70,7 +70,7 @@ export class LiveProjector {
   readonly #writer: LiveWriter;
   readonly texts: LiveTexts;
   readonly tools: LiveTools;
-  /** Why the agent's process was ended; null when it was not. */
+  /** Why the agent's process was ended; null if it was not. */
   cause: string | null = null;
   #state: 'new' | 'open' | 'ended' = 'new';
   #errors = 0;

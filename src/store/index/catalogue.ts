@@ -1,4 +1,4 @@
-/** Finds the segments with a session's entries: from the index as far as it goes, then from the segments themselves. */
+/** Finds the segments with a session's entries: from the index as far as it reaches, then from the segments. */
 import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../../lib/limits.ts';
 import { eachLine, type ReadReport, type SegmentLine, scanSegment } from '../journal/scan.ts';
@@ -24,7 +24,7 @@ export function createRanges(segment: string) {
 
   let last: Position | null = null;
 
-  /** Adds lines with ascending numbers without a gap. */
+  /** Adds lines with consecutive ascending numbers. */
   function addRun(run: Omit<Position, 'segment'>): void {
     const { session, source, first_seq, last_seq } = run;
     // Most lines follow the previous one.
@@ -68,7 +68,7 @@ export function createCatalogue(
 ) {
   const segments = watchSegments(dir, index.book);
   let moved_to = index.moved_to;
-  /** Ranges that a refresh has found and not saved yet. */
+  /** Ranges that a refresh has found but not saved yet. */
   const learned = new Set<Ranges>();
   /** Reads a segment from an offset. Null if there is nothing new. */
   async function learn(
@@ -95,7 +95,7 @@ export function createCatalogue(
   }
   return {
     /**
-     * Reads entries added since the last refresh by any process; `see` gets each line. Returns the segments that
+     * Reads entries added since the last refresh by any process; `see` receives each line. Returns the segments that
      * cannot be read to their end.
      */
     async refresh(report: ReadReport, see: SeeLine = () => undefined): Promise<string[]> {
@@ -157,7 +157,7 @@ function createBatch(save: (covers: readonly Cover[], found: readonly FoundSegme
 
 const catalogues = new WeakMap<PositionIndex, Map<string, Catalogue>>();
 
-/** One catalogue for all readers of an index: reading many sessions in turn costs one scan of the segments. */
+/** One catalogue for all readers of an index: reading many sessions one after the other costs one scan of the segments. */
 export function catalogueOf(dir: string, index: PositionIndex): Catalogue {
   const by_dir = catalogues.get(index) ?? new Map<string, Catalogue>();
   catalogues.set(index, by_dir);
@@ -193,7 +193,7 @@ export function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The smallest offset of at least one position. */
+/** The smallest offset among at least one position. */
 export const firstOffset = (positions: readonly Position[]) =>
   positions.reduce((least, { offset }) => Math.min(least, offset), Number.POSITIVE_INFINITY);
 

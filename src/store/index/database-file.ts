@@ -11,7 +11,7 @@ import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
 export const STAGE = 'index';
 const PAGE_BYTES = 1024;
 export const BUSY_TIMEOUT = 'PRAGMA busy_timeout = 5000';
-/** Some five seconds in total, as for every other lock. */
+/** About five seconds in total, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
 /** Suffix of a damaged database, after the name of its replacement. */
@@ -24,8 +24,8 @@ export interface OpenFile {
 }
 
 /**
- * SQLite does not wait while a file changes to its write-ahead log, as happens when several processes create one
- * together.
+ * SQLite does not wait while a file is converted to a write-ahead log, which happens if several processes create one
+ * concurrently.
  */
 export function openPatiently(path: string): OpenFile {
   for (let tries = 1; ; tries++) {
@@ -46,15 +46,15 @@ function openFile(path: string): OpenFile {
   const db = openSqlite(path);
   try {
     db.exec(BUSY_TIMEOUT);
-    // Before anything is written: a file of a newer tacho is left unchanged.
+    // Before anything is written: a file from a newer tacho is left unchanged.
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw newer(path, version);
     if ((stat?.size ?? 0) <= STORE_LIMITS.index_check_bytes_max) checkWhole(db);
-    // For a new file. Each table and index has its own page, and in most stores they contain little.
+    // For a new file. Each table and index has its own page, and most stores contain little data.
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
-    // Deleted data is overwritten immediately: a killed process, or one that finds the file in use, cannot compact
+    // Deleted data is overwritten immediately: a process that is killed, or that finds the file in use, cannot compact
     // it.
     db.exec('PRAGMA secure_delete = ON');
     const prepared = prepare(db);
@@ -70,8 +70,8 @@ function openFile(path: string): OpenFile {
 }
 
 /**
- * Created here, not by SQLite, so that its mode is 0600 from the start; SQLite gives the files beside it the same
- * mode. An existing file is never opened here: closing it would end the locks of this process on it.
+ * Created here, not by SQLite, so that its mode is 0600 from the start; SQLite creates its other files with the same
+ * mode. An existing file is never opened here: closing it would release the locks of this process on it.
  */
 function makeFile(path: string): void {
   try {
@@ -86,7 +86,7 @@ function checkFile(path: string, stat: Stats): void {
   if (process.platform !== 'win32' && (stat.mode & 0o777) !== 0o600) chmodSync(path, 0o600);
 }
 
-/** Damage inside an index shows as missing rows, not as an error. */
+/** Damage inside an index appears as missing rows, not as an error. */
 function checkWhole(db: DatabaseSync): void {
   const said = Object.values(db.prepare('PRAGMA integrity_check(1)').get() ?? {})[0];
   if (said !== 'ok') throw new DamagedError(String(said));
@@ -125,7 +125,7 @@ function migrate(db: DatabaseSync, prepared: Prepared): void {
   });
 }
 
-/** Another process may have moved it aside already: then the file in its place is good. */
+/** Another process may already have moved it aside: then the file in its place is intact. */
 export function moveAside(path: string, damaged: number, now_ms: number): string | null {
   if (inode(path) !== damaged) return null;
   const stamp = new Date(now_ms).toISOString().replaceAll(/[:.]/g, '-');

@@ -1,4 +1,4 @@
-/** The SQLite file behind the index: reading, writing, and moving it aside if it is damaged. */
+/** The SQLite file of the index: reading, writing, and moving it aside if it is damaged. */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
@@ -44,8 +44,8 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
   }
 
   /**
-   * Damage may show only when a page is read. The content can be rebuilt from the journal. Until then, the new file
-   * does not answer a read.
+   * Damage may be detected only when a page is read. The content can be rebuilt from the journal. Until then, reads of
+   * the new file fail.
    */
   function guarded<T>(body: Body<T>, answers = true): T {
     try {
@@ -62,7 +62,7 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
   }
 
   return {
-    /** Throws if the file turns out to be damaged. The next read uses the new file in its place. */
+    /** Throws if the file turns out to be damaged. The next read uses the new file that replaces it. */
     read: <T>(body: Body<T>) => guarded(body, false),
     /**
      * The same for many rows, one by one. `make` converts each row; the result is consumed before the next row is
@@ -80,7 +80,7 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
     readOrNone: <T>(body: Body<T>) => guarded(body),
     /** One transaction. */
     write: <T>(body: Body<T>) => guarded((prepared) => inTransaction(prepared, body)),
-    /** The same for optional data: without waiting, or not at all if others are writing or the disk fails. */
+    /** The same for optional data: does not wait, and is skipped if others are writing or the disk fails. */
     tryWrite(body: Body<void>): boolean {
       const { db } = open;
       try {
@@ -105,13 +105,13 @@ export function openDatabase(path: string, clock: Clock = systemClock) {
           prepared.run(`DETACH ${name}`);
         }
       }),
-    /** Where a damaged file was moved to, or null. */
+    /** The path that a damaged file was moved to, or null. */
     get moved_to() {
       return moved_to;
     },
     /** Shrinks the file to its content, unless others are using it. Removes damaged files that were moved aside. */
     compact() {
-      // They contain rows of runs that are deleted by now, and nothing that the journal lacks.
+      // They contain rows of runs that have since been deleted, and nothing that the journal lacks.
       removeBeside(path, ASIDE);
       shrink(open, path);
     },
@@ -130,7 +130,7 @@ function shrink({ db }: OpenFile, path: string): void {
   }
 }
 
-/** A row that is not JSON any more is damage too, although SQLite does not notice. */
+/** A row that is no longer valid JSON is also damage, although SQLite does not notice. */
 function isDamaged(cause: unknown): boolean {
   return (
     cause instanceof SyntaxError ||
@@ -166,7 +166,7 @@ function damaged(path: string, moved_to: string | null): TachoError {
   return new TachoError('state_unusable', text, { stage: STAGE, retryable: true });
 }
 
-/** SQLite has one code both for a read-only file system and for a file or folder that we may not write. */
+/** SQLite uses one code for a read-only file system and for a file or folder without write permission. */
 function readOnlyCode(path: string): string {
   try {
     for (const one of [dirname(path), path]) accessSync(one, constants.W_OK);

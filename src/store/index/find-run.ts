@@ -8,12 +8,14 @@ export interface Candidate {
   run_id: string;
   agent: string;
   started_ms: number | null;
+  /** Its beginning only. */
+  prompt: string | null;
 }
 
 /** The most candidates returned for an ambiguous name. */
 const CANDIDATES_MAX = 6;
 
-const SELECT = 'SELECT run_id, agent, started_ms FROM runs';
+const SELECT = 'SELECT run_id, agent, started_ms, prompt FROM runs';
 const LAST = `${SELECT} ${IN_ORDER} LIMIT 1 OFFSET ?`;
 const WHOLE = `${SELECT} WHERE run_id = ? OR session_id = ? ${IN_ORDER} LIMIT ${CANDIDATES_MAX}`;
 /** Every text that begins with P is at least P and less than P followed by this. */
@@ -22,8 +24,8 @@ const BEGINNING = `${SELECT} WHERE run_id >= ? AND run_id < ?
   UNION ${SELECT} WHERE session_id >= ? AND session_id < ? ${IN_ORDER} LIMIT ${CANDIDATES_MAX}`;
 
 /**
- * `last`, `last~N` (N runs before the last), a run id, a session id, or the beginning of either; a run id with or
- * without `r_`. A whole id takes precedence over a prefix. Several results mean that the name is ambiguous.
+ * `last`, `last~N` (N runs before the last), a run id, a session id, or a prefix of either; a run id with or without
+ * `r_`. A complete id takes precedence over a prefix. Several results mean that the name is ambiguous.
  */
 export function findRuns(prepared: Prepared, given: string): Candidate[] {
   const all = (sql: string, ...values: (string | number)[]) =>

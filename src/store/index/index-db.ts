@@ -1,6 +1,6 @@
 /**
- * The index: outcomes of runs, and the positions of each session's events in the journal. Small, and can be rebuilt
- * from the journal at any time. Contract: contains no conversation, no raw output, no tool inputs or outputs (ST-1).
+ * The index: outcomes of runs, and the positions of each session's events in the journal. It is small, and can be
+ * rebuilt from the journal at any time. Contract: contains no conversations, raw output, tool inputs or outputs (ST-1).
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -41,9 +41,9 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
       });
     },
     stats: () => db.read(statsOf),
-    /** Returns the room of deleted rows to the disk and erases their bytes, unless others are using the file. */
+    /** Returns the space of deleted rows to the disk and erases their bytes, unless others are using the file. */
     compact: db.compact,
-    /** Where a damaged database was moved when this one replaced it, or null. */
+    /** The path that a damaged database was moved to when this one replaced it, or null. */
     get moved_to() {
       return db.moved_to;
     },

@@ -1,4 +1,4 @@
-/** The index's tables as migrations: a database of an older tacho gets the steps it lacks. */
+/** The tables of the index as migrations: a database from an older tacho gets the steps that it lacks. */
 
 /** The digest in the labels of an import; null for other runs. */
 export const RUN_DIGEST =
@@ -155,8 +155,8 @@ export const SETTLE_SEGMENT = `INSERT INTO segments (segment, bytes, settled) VA
   ON CONFLICT DO UPDATE SET settled = max(settled, excluded.settled)`;
 
 /**
- * Takes two JSON objects: the bytes per entry in each segment that is not closed, and the file sizes of runs that are
- * not measured. A segment's bytes are shared by its entries.
+ * Parameters: two JSON objects, with the bytes per entry in each segment that is not closed, and with the file sizes of
+ * runs that are not measured. The bytes of a segment are divided among its entries.
  */
 const WEIGHTS = `WITH entry_bytes AS MATERIALIZED
   (SELECT key AS segment, value AS bytes FROM json_each(?)),
@@ -176,7 +176,7 @@ export const WEIGH_CLOSED = `UPDATE runs SET journal_bytes =
     (SELECT 1 FROM positions LEFT JOIN segments USING (segment) WHERE session = run_id AND packed IS NULL)`;
 
 /**
- * Used when a run has more entries, or when something changed about one of its segments; the second takes the
+ * Used if a run has more entries, or if one of its segments has changed; the parameter of the second is the
  * segment.
  */
 export const UNWEIGH_RUN =
@@ -188,8 +188,8 @@ export const UNWEIGH = `UPDATE runs SET journal_bytes = NULL WHERE journal_bytes
 export type SumKey = 'agent' | 'model' | 'project';
 
 /**
- * The sums of each group and local day, of the runs that match a condition. Uses floating point: figures come from
- * outside, and no sum of them may fail. Sums by agent read no row of the table.
+ * The sums for each group and local day, of the runs that match a condition. Uses floating point: figures come from
+ * outside, and summing them must not fail. Sums by agent read no row of the table.
  */
 export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
   SELECT ${key} AS name, date(started_ms / 1000.0, 'unixepoch', 'localtime') AS day,
@@ -208,8 +208,8 @@ export const WEIGH_RUNS = `${WEIGHTS}
 export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
 
 /**
- * Replaces the index's content by that of another file; rows that others added since are kept. Each item is a
- * statement and the list it takes, or null.
+ * Replaces the content of the index with the content of another file; rows that others added since are kept. Each item
+ * is a statement and the list that is its parameter, or null.
  */
 export const MERGE = [
   // A segment that is closed here stays closed if it has the same bytes.

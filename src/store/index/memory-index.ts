@@ -1,8 +1,8 @@
-/** Knowledge about the segments of a journal without an index, kept while it is open. */
+/** Known facts about the segments of a journal without an index, kept while it is open. */
 import type { Cover, Position, PositionIndex } from './position-index.ts';
 import { fileName, type KnownFolder, NO_BOOK, type SegmentBook } from './segment-book.ts';
 
-/** For a writer that looks nothing up: collects its writes, for the index to learn later. */
+/** For a writer that performs no lookups: collects its writes, so that they can be indexed later. */
 export function coversOnly(covers: Cover[]): PositionIndex {
   return {
     getPositions: () => [],

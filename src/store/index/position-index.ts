@@ -1,7 +1,7 @@
 /** The interface to the known positions of entries, independent of the storage. */
 import type { SegmentBook } from './segment-book.ts';
 
-/** Entries `first_seq` to `last_seq` of a source without a gap, in ascending order, from `offset` on. */
+/** Consecutive entries `first_seq` to `last_seq` of a source, in ascending order, starting at `offset`. */
 export interface Position {
   session: string;
   source: string;
@@ -11,7 +11,7 @@ export interface Position {
   last_seq: number;
 }
 
-/** The index's knowledge of the journal. It may be incomplete, but never exceeds the journal. */
+/** The positions that the index knows. They may be incomplete, but never go beyond the journal. */
 export interface PositionIndex {
   getPositions(session: string): Position[];
   /** How many bytes of a segment the positions cover. */
@@ -22,11 +22,11 @@ export interface PositionIndex {
   forgetSegment(segment: string): void;
   /** The segments that need no check. */
   readonly book: SegmentBook;
-  /** A changed value means that the index was lost and knows nothing any more. */
+  /** A changed value means that the index was lost and is empty. */
   readonly moved_to?: string | null;
 }
 
-/** A writer's knowledge of a segment it has finished. */
+/** The entries of a segment, from the process that wrote and finished it. */
 export interface Cover {
   segment: string;
   bytes: number;

@@ -47,7 +47,7 @@ export function positionsTable(db: Database) {
         const keys = JSON.stringify([...sessions_wanted].map(key));
         return new Set(prepared.all(sql, keys).map(({ segment }) => String(segment)));
       }),
-    /** Replaces the rows that `known` names by those of the index in another file, in one transaction. */
+    /** Replaces the rows that `known` names with the rows of the index in another file, in one transaction. */
     mergeFrom: (path: string, known: { runs: readonly string[]; segments: readonly string[] }) =>
       db.withFile('fresh', path, (prepared) => {
         for (const [sql, part] of MERGE)
@@ -65,7 +65,7 @@ export function putCover(prepared: Prepared, { segment, bytes, positions }: Cove
     prepared.run(UNWEIGH_RUN, session);
 }
 
-/** Foreign ids as JSON text if SQLite would change them: it keeps neither lone surrogates nor text after a NUL. */
+/** Foreign ids as JSON text if SQLite would change them: it preserves neither lone surrogates nor text after a NUL. */
 function key(id: string): string {
   const kept = id.isWellFormed() && !id.includes('\0') && !id.startsWith('"');
   return kept ? id : JSON.stringify(id);

@@ -1,13 +1,16 @@
 /**
  * The newest runs of an index, read without changing anything: for shell completion, where a key press must not
- * create, repair or migrate a store. Contract: an index that is missing, foreign or of another version has no runs.
+ * create, repair or migrate a store. Contract: an index that is missing, foreign or from another version has no runs.
  */
 import { lstatSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { IN_ORDER, SCHEMA_VERSION } from './index-schema.ts';
 import type { RunRow } from './runs-table.ts';
 
-export type RecentRun = Pick<RunRow, 'run_id' | 'agent' | 'model' | 'prompt' | 'labels'>;
+export type RecentRun = Pick<
+  RunRow,
+  'run_id' | 'agent' | 'model' | 'project' | 'prompt' | 'labels'
+>;
 
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -29,7 +32,7 @@ export function recentRuns(path: string, most: number): RecentRun[] {
     // A view in place of a table could take any amount of time.
     const foreign = db.prepare(`SELECT 1 FROM sqlite_schema WHERE type IN ('trigger', 'view')`);
     if (version !== SCHEMA_VERSION || foreign.get() !== undefined) return [];
-    const sql = `SELECT run_id, agent, model, prompt, labels FROM runs ${IN_ORDER} LIMIT ?`;
+    const sql = `SELECT run_id, agent, model, project, prompt, labels FROM runs ${IN_ORDER} LIMIT ?`;
     return db.prepare(sql).all(most).map(recentOf);
   } finally {
     db.close();

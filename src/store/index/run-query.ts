@@ -1,4 +1,4 @@
-/** Filters of lists of runs, as SQL. */
+/** Filters for lists of runs, as SQL. */
 import { sep } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
 import { own } from '../../lib/own.ts';

@@ -19,7 +19,7 @@ import { conditionsOf, listing, type RunQuery } from './run-query.ts';
 
 export type { RunQuery } from './run-query.ts';
 
-/** A run as lists show it. */
+/** A run as shown in lists. */
 export interface RunRow {
   run_id: string;
   agent: string;
@@ -40,7 +40,7 @@ export interface RunRow {
   project: string | null;
   /** URL of the git remote, without credentials. */
   project_remote: string | null;
-  /** Its beginning only. */
+  /** Only the beginning. */
   prompt: string | null;
   labels: Record<string, string>;
 }
@@ -58,7 +58,7 @@ export type WeighedRun = Pick<
   | 'labels'
 > & { bytes: number };
 
-/** Runs of one group that began on the same local day. */
+/** Runs of one group that started on the same local day. */
 export interface RunSums {
   /** The agent, model or project. Null if unknown. */
   name: string | null;
@@ -68,7 +68,7 @@ export interface RunSums {
   ok: number;
   tool_calls: number;
   bytes: number;
-  /** Of the runs with a known cost. Null if none has one. */
+  /** Of the runs with a known cost. Null if there are none. */
   cost: number | null;
   cost_known_runs: number;
   tokens: number | null;
@@ -83,7 +83,7 @@ export interface Weights {
   file_bytes: Readonly<Record<string, number>>;
 }
 
-/** The bytes of a run's files besides the journal. */
+/** The bytes of a run's files outside of the journal. */
 export type FileBytes = (run: { agent: string; run_id: string }) => number;
 
 const valuesOf = ({ entry_bytes, file_bytes }: Weights) => [
@@ -134,7 +134,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       const { sql, values } = listing(query);
       return db.each(sql, values, rowOf);
     },
-    /** The same for all runs, with each one's disk usage. Labels are included only on request. */
+    /** The same for all runs, each with its disk usage. Labels are included only on request. */
     weighRuns: (weights: Weights, with_labels: boolean) =>
       db.each(WEIGH_RUNS, valuesOf(weights), (row) => ({
         ...(row as unknown as WeighedRun),
@@ -150,7 +150,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       ) as unknown[] as RunSums[];
     },
     /**
-     * Measures the files of runs that an older tacho saved, or that changed since, and stores the runs' sizes in
+     * Measures the files of runs that an older tacho saved, or that have changed since, and stores the sizes of runs in
      * closed segments. Returns file sizes that could not be stored: it never waits for another writer.
      */
     measure(): Weights['file_bytes'] {
@@ -159,7 +159,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       if (some !== undefined) db.tryWrite((prepared) => void prepared.run(WEIGH_CLOSED));
       return left;
     },
-    /** To be called when its files changed: the next measurement reads them again. */
+    /** Must be called when the files of a run changed: the next measurement reads them again. */
     unmeasure: (run_id: string) =>
       db.write((prepared) =>
         prepared.run('UPDATE runs SET file_bytes = NULL WHERE run_id = ?', run_id),
@@ -175,7 +175,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       }),
     runIds: (most?: number) =>
       db.readOrNone((prepared) => {
-        // As one text: one row per run takes ten times the memory. -1: no limit.
+        // As one text: one row per run would take ten times the memory. -1: no limit.
         const sql = 'SELECT json_group_array(run_id) AS ids FROM (SELECT run_id FROM runs LIMIT ?)';
         return JSON.parse(String(prepared.get(sql, most ?? -1)?.ids)) as string[];
       }),
@@ -220,7 +220,7 @@ function callsWith(outcome: RunOutcome, statuses: readonly CallStatus[]): number
 }
 
 /**
- * Figures come from agents, and from journals that others may have edited: values that SQLite cannot store are
+ * Figures come from agents, and from journals that others may have edited: values that SQLite cannot store become
  * unknown.
  */
 function integer(value: number | null): number | null {

@@ -1,8 +1,8 @@
 /**
  * Tracks which segments of a journal still have to be checked. Contract: a segment is closed once no process can
  * append to it and the index knows all of it. Closed segments are not checked again as long as their files keep their
- * names in the same folder. In doubt (another folder, a change too recent for its time to show it, a clock that was
- * set back) the folder is listed again, or everything counts as not closed.
+ * names in the same folder. In case of doubt (another folder, a change too recent to show in its time, a clock that was
+ * set back), the folder is listed again, or every segment counts as not closed.
  */
 import { type BigIntStats, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export interface KnownFolder {
 
 /** The stored form, kept by the index. It may be lost, and a save may fail: then there is more to check. */
 export interface SegmentBook {
-  /** `open`: without those closed since. */
+  /** `open`: without segments that were closed since. */
   folder(): KnownFolder | null;
   /** Has no effect if the generation has changed. */
   saveFolder(folder: KnownFolder): void;
@@ -59,14 +59,14 @@ const TICK_MS = 2_000;
 
 /** Whether a change of the folder after `now_ms` shows in its times. */
 function isSteady({ mtimeNs, ctimeNs }: BigIntStats, now_ms: number): boolean {
-  // Whole seconds: the file system has no finer times. There, a clock set back could show the same time again.
+  // Whole seconds: the file system has no finer resolution. A clock that was set back could then show the same time again.
   const coarse = mtimeNs % 1_000_000_000n === 0n || ctimeNs % 1_000_000_000n === 0n;
   const latest = Number((mtimeNs > ctimeNs ? mtimeNs : ctimeNs) / 1_000_000n);
   return !coarse && latest + TICK_MS < now_ms;
 }
 
 const identityIn = ({ dev, ino, birthtimeNs }: BigIntStats) => `${dev}:${ino}:${birthtimeNs}`;
-/** The change time cannot be set: a restored folder has another one. */
+/** The change time cannot be set: a restored folder has a different one. */
 const stampIn = ({ mtimeNs, ctimeNs, size }: BigIntStats) => `${mtimeNs}:${ctimeNs}:${size}`;
 
 const statOf = (dir: string) => lstatSync(dir, { throwIfNoEntry: false, bigint: true });
@@ -79,7 +79,7 @@ export function identityOf(dir: string): string {
 
 /** The segments of a folder that are not known to be closed, oldest first. */
 export function unclosed(dir: string, book: SegmentBook): readonly string[] {
-  // Before anything is read: any later change has a later time.
+  // Before anything is read, so that any later change has a later time.
   const now_ms = Date.now();
   const stat = statOf(dir);
   if (stat === undefined) return [];

@@ -1,4 +1,4 @@
-/** How far each segment is known, and which segments are closed. */
+/** How far each segment is indexed, and which segments are closed. */
 
 import { PACKED } from '../journal/segment-file.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -26,11 +26,11 @@ export function segmentsTable(db: Database) {
       db.readOrNone((prepared) => prepared.get('SELECT 1 FROM segments LIMIT 1') === undefined),
     segmentNames: () =>
       db.readOrNone((prepared) => {
-        // As one text: one row per segment takes ten times the memory.
+        // As one text: one row per segment would take ten times the memory.
         const row = prepared.get('SELECT json_group_array(segment) AS names FROM segments');
         return JSON.parse(String(row?.names)) as string[];
       }),
-    /** The offset in each segment up to which all finished runs have their row. */
+    /** The offset in each segment up to which all finished runs have a row. */
     settled: () => bySegment('settled'),
     settledBytes: one('settled'),
     /** Closed segments that are not settled to their end. */
@@ -70,7 +70,7 @@ const CLOSED_FILES = `SELECT group_concat(file, '') AS files FROM
 const STILL_OPEN = `SELECT json_group_array(value) AS open FROM json_each(?)
   WHERE NOT EXISTS (SELECT 1 FROM segments WHERE segment = value AND packed IS NOT NULL)`;
 
-/** None of it has to be saved: it never waits for another writer. */
+/** Saving any of this is optional: it never waits for another writer. */
 function segmentBook(db: Database): SegmentBook {
   return {
     folder: () => db.readOrNone(folderOf),
@@ -122,7 +122,7 @@ export function putClosed(
     prepared.run(CLOSE, packed ? 1 : 0, disk_bytes, segment);
 }
 
-/** Called with every segment that is reopened: it is not in the list of open ones. */
+/** Called for every segment that is reopened: such a segment is not in the list of open ones. */
 export function forgetFolder(prepared: Prepared): void {
   prepared.run("UPDATE folder SET stamp = '', generation = generation + 1");
 }

@@ -1,6 +1,6 @@
 /**
- * Lookups for imports: the runs of a session, of a moment and of a content, and facts about files that are unchanged
- * since they were read. The latter are a cache: without it the files are read again.
+ * Lookups for imports: runs by session, by start time and by content, and facts about files that have not changed since
+ * they were read. These facts are a cache: without them the files are read again.
  */
 import { wellFormed } from '../../lib/utf8.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -23,7 +23,7 @@ export type ImportRow = Pick<
 
 /** A session's files as they were when read. */
 export interface SourceRow {
-  /** Identifies the session. Not a path, which may contain something that must not be stored. */
+  /** Identifies the session. Not a path, which may contain text that must not be stored. */
   source: string;
   /** Changes with every change to a file of the session. */
   stamp: string;
@@ -81,7 +81,7 @@ export function sourcesTable(db: Database) {
   };
 }
 
-/** Missing files are never looked up again: when there are too many rows, all are deleted. */
+/** Missing files are never looked up again, so all rows are deleted when there are too many. */
 function bound(prepared: Prepared): void {
   const { count } = prepared.get('SELECT count(*) AS count FROM sources') ?? {};
   if (Number(count) > STORE_LIMITS.sources_max) prepared.run('DELETE FROM sources');

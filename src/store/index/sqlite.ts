@@ -23,7 +23,7 @@ export function sqliteCode(cause: unknown): number {
 }
 
 /**
- * Contract: no file beside the database makes SQLite act on another file, and no function in its schema has effects.
+ * Contract: no file next to the database makes SQLite act on another file, and no function in its schema has effects.
  */
 export function openSqlite(path: string): DatabaseSync {
   removePlanted(path);
@@ -38,9 +38,9 @@ const BESIDE = ['-journal', '-wal', '-shm'] as const;
 const NAME_MAGIC = Buffer.from('d9d505f920a163d7', 'hex');
 
 /**
- * Removes files that tacho never leaves beside a database: links, pipes, and a rollback journal that names a
+ * Removes files that tacho never leaves next to a database: links, pipes, and a rollback journal that names a
  * super-journal. SQLite rolls such a journal back and then deletes the named file: with SQLite 3.50 any file of the
- * user, with 3.53.4 few. Returns whether anything was removed.
+ * user, with 3.53.4 only a few. Returns whether anything was removed.
  */
 export function removePlanted(path: string): boolean {
   const planted = BESIDE.map((end) => path + end).filter(isPlanted);
@@ -51,7 +51,7 @@ export function removePlanted(path: string): boolean {
 function isPlanted(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return false;
-  // The others are not opened here: closing one would end the locks of this process on it.
+  // The others are not opened here: closing one would release the locks of this process on it.
   return !stat.isFile() || (path.endsWith('-journal') && namesFile(path));
 }
 

@@ -1,4 +1,4 @@
-/** Detects segments with new entries, for callers that ask repeatedly. */
+/** Detects segments with new entries, for callers that check repeatedly. */
 import { join } from 'node:path';
 import { segmentBytes } from '../journal/scan.ts';
 import { isPacked } from '../journal/segment-file.ts';
@@ -37,10 +37,10 @@ export function watchSegments(dir: string, book: SegmentBook) {
   };
 }
 
-/** Closes those of the fully indexed segments that no process can append to any more. */
+/** Closes those fully indexed segments that no process can append to any more. */
 export function closeEnded(dir: string, book: SegmentBook, found: readonly FoundSegment[]): void {
   const ended = found.filter(
-    // Measured again: its writer may have ended after the first measurement.
+    // Measured again: its writer may have exited after the first measurement.
     ({ segment, bytes }) => hasEnded(dir, segment) && segmentBytes(dir, segment) === bytes,
   );
   if (ended.length === 0) return;
@@ -49,8 +49,8 @@ export function closeEnded(dir: string, book: SegmentBook, found: readonly Found
 }
 
 /**
- * Whether it is certain that no process appends to it any more. A segment without a first line may just be created; a
- * writer on another machine or in another container that held no file may be alive.
+ * Whether it is certain that no process appends to it any more. A segment without a first line may have just been
+ * created; a writer on another machine or in another container that held no file may be alive.
  */
 function hasEnded(dir: string, segment: string): boolean {
   const path = join(dir, segment);

@@ -1,8 +1,8 @@
 /**
- * Entries on their way to the disk. While one group is written, new entries are placed in the next one immediately:
+ * Entries on their way to the disk. While one group is written, new entries are immediately added to the next group:
  * their position is known before they are durable, and only their bytes wait.
- * Contract: groups are written one after the other. If one fails, everything that waits fails with it, because later
- * entries would leave a gap.
+ * Contract: groups are written one after the other. If one fails, everything that waits fails too, because later entries
+ * would leave a gap.
  */
 import { STORE_LIMITS } from '../limits.ts';
 import { type Group, newGroup, place } from './group.ts';
@@ -92,7 +92,7 @@ export class Appending {
   }
 
   async #start(): Promise<void> {
-    // Entries that the caller appends in the same turn join the first group, and so does pending data from its
+    // Entries that the caller appends in the same tick join the first group, and so does pending data from its
     // sockets.
     await new Promise(setImmediate);
     // Callers with appends that were just acknowledged may have appended again.
@@ -101,7 +101,7 @@ export class Appending {
     this.#working = null;
   }
 
-  /** Back to back: entries that arrived while one group was synced are the next group. */
+  /** Without pauses: entries that arrive while one group is synced form the next group. */
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
       let group: Group | null = null;
@@ -121,7 +121,7 @@ export class Appending {
     }
   }
 
-  /** Places waiting entries as far as there is room. */
+  /** Places waiting entries as long as there is room. */
   async #fill(): Promise<void> {
     for (const job of this.#queue) {
       const { waiting } = job;

@@ -1,12 +1,12 @@
 /**
- * Compressed archives of runs removed from the store: the journal's own lines, unchanged, so that restoring them is
- * appending them again. Contract: an archive is either whole or missing, even after a power failure.
+ * Compressed archives of runs removed from the store: the original lines of the journal, so that restoring a run means
+ * appending them again. Contract: an archive is either complete or missing, even after a power failure.
  */
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { constants, createZstdDecompress, zstdCompressSync } from 'node:zlib';
-import { fileError, TachoError } from '../../lib/errors.ts';
+import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
 import { createLines, type LineSink } from '../../lib/lines.ts';
 import { startPrivate, unlinkQuietly } from '../files.ts';
@@ -16,7 +16,7 @@ import { type JournalEntry, readLine } from './line.ts';
 import { framesOf } from './zstd-frames.ts';
 
 const STAGE = 'archive';
-/** Bytes compressed together: large enough to compress well, small enough to keep in memory. */
+/** Bytes compressed together: enough to compress well, few enough to keep in memory. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 export function createArchive(state: StateDir, name: string) {
@@ -28,7 +28,7 @@ export function createArchive(state: StateDir, name: string) {
   const file = startPrivate(path, STAGE);
   let pieces: Uint8Array[] = [];
   let bytes = 0;
-  // Frames follow each other: any reader of the format reads them as one text.
+  // Frames follow each other: any zstd decoder treats them as one text.
   const flush = () => {
     if (bytes > 0) file.write(zstdCompressSync(Buffer.concat(pieces, bytes)));
     pieces = [];
@@ -36,7 +36,7 @@ export function createArchive(state: StateDir, name: string) {
   };
   return {
     path,
-    /** A line of the journal, LF included. */
+    /** A journal line, including LF. */
     add(line: Uint8Array) {
       pieces.push(Buffer.from(line));
       bytes += line.length;
@@ -68,8 +68,8 @@ export interface ArchiveRead {
 const WINDOW_LOG_MAX = 25;
 
 /**
- * The entries of an archive in their journal order. Throws as soon as more is unpacked than an archive of its size
- * can contain, unless `any_size`.
+ * The entries of an archive in journal order. Throws as soon as more is decompressed than an archive of its size can
+ * contain, unless `any_size`.
  */
 export async function* readArchive(
   path: string,
@@ -104,6 +104,10 @@ export async function* readArchive(
     }
     lines.end();
   } catch (cause) {
+    if (errnoOf(cause).startsWith('ZSTD_'))
+      throw refused(
+        `${path}: is damaged, or is not an archive of tacho: ${(cause as Error).message}`,
+      );
     throw fileError(cause, path, STAGE);
   }
   yield* found;
@@ -113,7 +117,7 @@ async function* unpacked(path: string): AsyncGenerator<Buffer> {
   const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX };
   for (const { from, to } of framesOf(path)) {
     const packed = createReadStream(path, { start: from, end: Math.max(from, to - 1) });
-    // An error of the first stream is raised by the last one.
+    // The last stream raises an error of the first one.
     yield* pipeline(packed, createZstdDecompress({ params }), () => {});
   }
 }

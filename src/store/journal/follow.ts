@@ -1,4 +1,4 @@
-/** Follows the journal while any process writes it. */
+/** Follows the journal while any process writes to it. */
 import { type FSWatcher, fstatSync, readSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../../lib/errors.ts';
@@ -22,8 +22,8 @@ import { isPacked } from './segment-file.ts';
 export type EntryFilter = (entry: { session: string; source: string; seq: number }) => boolean;
 
 /**
- * Everything from the cursor on, then new entries, until the signal aborts. Entries of one segment come in its order.
- * An entry may come twice (after a failed write, or with an outdated cursor), but is never missed.
+ * Everything from the cursor on, then new entries, until the signal aborts. Entries of one segment arrive in order. An
+ * entry may arrive twice (after a failed write, or with an outdated cursor), but is never missed.
  */
 export function follow(
   dir: string,
@@ -38,12 +38,12 @@ export function follow(
 const LF = 10;
 const PIECE_BYTES = 64 * 1024;
 
-/** The cursor from which only later entries are read. */
+/** A cursor from which only later entries are read. */
 export function endsOf(dir: string): Cursor {
   return Object.fromEntries(listSegments(dir).map((segment) => [segment, endOf(dir, segment)]));
 }
 
-/** The end of the last whole line: the next one may be half written at this moment. */
+/** The end of the last complete line: the next one may be half written at this moment. */
 function endOf(dir: string, segment: string): number {
   const bytes = Buffer.allocUnsafe(PIECE_BYTES);
   let fd: number;
@@ -139,7 +139,7 @@ function createBell(dir: string, signal: AbortSignal) {
       if (name !== null) names.add(segmentOf(name));
       ring();
     });
-    // If the watcher fails, the poll remains.
+    // If the watcher fails, polling remains.
     watcher.on('error', () => watcher?.close());
   } catch {
     watcher = null;

@@ -5,13 +5,13 @@
 import { fstatSync } from 'node:fs';
 import { bytesAt, frameAt } from './zstd-frames.ts';
 
-/** Most bytes of text per frame. Smaller frames compress worse; larger ones make reading one entry expensive. */
+/** Maximum bytes of text per frame. Smaller frames compress worse; larger ones make reading one entry expensive. */
 export const FRAME_BYTES = 1024 * 1024;
 /** Twice as many as a segment of ours has: it ends at 64 MiB, or is one entry of at most 64 MiB. More are refused. */
 export const FRAMES_MAX = 130;
-/** Most bytes of a compressed frame: those that zstd needs for incompressible input. */
+/** Maximum bytes of a compressed frame: the size that zstd needs for incompressible input. */
 const PACKED_BYTES_MAX = FRAME_BYTES + FRAME_BYTES / 256 + 64;
-/** Most blocks of a frame that is not in a table. Ours have 8. */
+/** Maximum number of blocks in a frame that is not in a table. Ours have 8. */
 const BLOCKS_MAX = 64;
 
 const SKIPPABLE_MAGIC = 0x184d2a5e;
@@ -23,7 +23,7 @@ const RESERVED_FLAGS = 0x7c;
 /** Enough for the table of most segments. */
 const TAIL_BYTES = 1024;
 
-/** The position of a frame in the file, and of its text in the whole text. */
+/** The position of a frame in the file, and of its text in the complete text. */
 export interface PackedFrame {
   at: number;
   packed: number;
@@ -33,7 +33,7 @@ export interface PackedFrame {
 
 export interface FrameTable {
   frames: readonly PackedFrame[];
-  /** Bytes of the whole text. */
+  /** Bytes of the complete text. */
   bytes: number;
   /** The file is truncated or its table is damaged: these are the frames found from its beginning. */
   damaged: boolean;
@@ -114,7 +114,7 @@ function tableOf(sizes: readonly Sizes[] | null, damaged: boolean): FrameTable |
   return { frames, bytes: plain_at, damaged };
 }
 
-/** The frame with this byte of the text. Undefined beyond the end. */
+/** The frame that contains this byte of the text. Undefined beyond the end. */
 export function frameWith({ frames }: FrameTable, position: number): PackedFrame | undefined {
   let low = 0;
   let high = frames.length;

@@ -1,6 +1,6 @@
 /**
- * The text of one frame of a packed segment. Contract: a damaged frame is replaced by a damaged line of its size. Any
- * other error, such as a lack of memory, is thrown, so that a good frame is never mistaken for a damaged one.
+ * The text of one frame of a packed segment. Contract: a damaged frame is replaced with a damaged line of its size. Any
+ * other error, such as a lack of memory, is thrown, so that an intact frame is never mistaken for a damaged one.
  */
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
@@ -30,13 +30,13 @@ const unpackOptions = ({ plain }: PackedFrame) => ({
   params: { [constants.ZSTD_d_windowLogMax]: 20 },
 });
 
-/** Null for a text of another size than the table states. */
+/** Null for a text with a size that differs from the table. */
 const inPlace = (text: Buffer | null, { plain }: PackedFrame) =>
   text?.length === plain ? text : null;
 
 /**
- * The decompressor's codes for damaged bytes: those of the format, and those for a cut-off frame and a too-large
- * text.
+ * The decompressor's codes for damaged data: format errors, a truncated frame and a text that is too
+ * large.
  */
 const DAMAGE: ReadonlySet<string> = new Set([
   ...[
@@ -54,7 +54,7 @@ export function damaged(error: unknown): null {
   return null;
 }
 
-/** Lines cut by the damage end before it and begin after it. */
+/** Lines interrupted by the damage end before it and begin after it. */
 function holeOf({ plain }: PackedFrame): Buffer {
   const hole = Buffer.alloc(plain);
   if (plain > 0) {

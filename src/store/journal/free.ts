@@ -1,7 +1,7 @@
 /**
  * Frees the bytes of deleted runs, in files and in the journal. Contract: the index shows where to look, but the
  * segment decides what is removed: only lines that a scan shows to belong to deleted sessions, and a whole segment
- * only if it contains nothing else. Under the store lock. A segment that a live process may append to is skipped for
+ * only if it contains nothing else. Requires the store lock. A segment that a live process may append to is skipped for
  * now.
  */
 import { join } from 'node:path';
@@ -27,9 +27,9 @@ import { finishDeletions } from './tombstones.ts';
 
 export interface Freed {
   removed: string[];
-  /** Segments of which only the part to keep was rewritten. */
+  /** Segments that were rewritten without their deleted lines. */
   rewritten: string[];
-  /** Segments that still contain deleted runs: a process is writing them, or they cannot be fully read or unpacked. */
+  /** Segments that still contain deleted runs: a process is writing them, or they cannot be fully read or decompressed. */
   left: string[];
 }
 
@@ -99,7 +99,7 @@ async function lookAt(
   return found;
 }
 
-/** Where the first line ends: damaged lines after it are kept. Null if it cannot be read. */
+/** The end of the first line: damaged lines after it are kept. Null if it cannot be read. */
 function headerEnd(path: string): number | null {
   try {
     const bytes = readFirst(path, 4096);
@@ -118,7 +118,7 @@ function removeSegment({ journal }: StateDir, index: Index, segment: string): vo
 }
 
 /**
- * Copies the part to keep into a new segment, byte for byte and durably, before the old one is removed. The new first
+ * Copies the part to keep to a new segment, byte for byte and durably, before the old one is removed. The new first
  * line names the old segment.
  */
 async function rewrite(
@@ -175,7 +175,7 @@ function createCopy(file: SegmentFile, out: SegmentWriter) {
   };
 }
 
-/** A killed rewrite left its copy beside the original. The copy is removed once every line of it is found there. */
+/** A killed rewrite left its copy next to the original. The copy is removed once every line of it is found there. */
 async function removeCopies(state: StateDir, index: Index): Promise<void> {
   const { journal } = state;
   for (const copy of listSegments(journal)) {

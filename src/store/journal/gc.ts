@@ -1,7 +1,7 @@
 /**
- * Removes runs from the store: archives them, records them as deleted, then frees their bytes. Contract: under the
- * store lock. A kill at any moment loses no kept run, and the next gc finishes recorded deletions. A run that is to
- * be archived is removed only if all of it can be archived.
+ * Removes runs from the store: archives them, records them as deleted, then frees their bytes. Contract: requires the
+ * store lock. A kill at any moment loses no run that is kept, and the next gc finishes recorded deletions. A run that is
+ * to be archived is removed only if all of it can be archived.
  */
 import { join } from 'node:path';
 import { systemRandom } from '../../lib/ids.ts';
@@ -47,7 +47,7 @@ export interface GcResult {
   /** Path of the archive. Null if nothing was archived. */
   archive: string | null;
   segments_removed: number;
-  /** Segments of which only the part to keep was rewritten. */
+  /** Segments that were rewritten without their deleted lines. */
   segments_rewritten: number;
 }
 
@@ -61,7 +61,7 @@ export async function collectRuns(
   const report = newReport();
   await createCatalogue(state.journal, index).refresh(report);
   const wanted = new Set(runs.filter(({ archive }) => archive).map(({ run_id }) => run_id));
-  // An unreadable segment may contain a part of a run: its archive would be incomplete.
+  // An unreadable segment may contain part of a run: its archive would be incomplete.
   if (report.unreadable > 0 && wanted.size > 0) throw unreadable(`a segment of ${state.journal}`);
   const { archive, kept } = await archiveWhole(state, index, wanted, options);
   const going = new Set(runs.map(({ run_id }) => run_id));
@@ -100,7 +100,7 @@ async function archiveWhole(
     await eachRunLine(state, index, runs, (line, source) => {
       const { session, seq, bytes, start, end, offset, next } = line;
       checks.get(session)?.push({ source, seq, body: bytes.toString('utf8', start, end) });
-      // Byte for byte: the body is followed by its brace and the LF.
+      // Byte for byte: the closing brace and the LF follow the body.
       archive.add(bytes.subarray(end + 2 - (next - offset), end + 2));
     });
     kept = faultsOf(checks);
@@ -124,7 +124,7 @@ function faultsOf(checks: ReadonlyMap<string, RunCheck>): KeptRun[] {
 
 type TakeLine = (line: SegmentLine, source: string) => void;
 
-/** The lines of these runs, each once, and those of a run in the order of their numbers. */
+/** The lines of these runs, each once, with the lines of a run in the order of their numbers. */
 async function eachRunLine(
   state: StateDir,
   index: Index,
@@ -168,7 +168,7 @@ async function scanRuns(
   }
 }
 
-/** Returns the source under which a line counts. Null for a duplicate: a killed gc leaves lines twice. */
+/** Returns the source that a line is attributed to. Null for a duplicate: a killed gc leaves lines twice. */
 function createSifts(): (line: SegmentLine) => string | null {
   const sifts = new Map<string, ReturnType<typeof createSift>>();
   return (line) => {

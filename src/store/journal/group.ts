@@ -14,7 +14,7 @@ type Run = Omit<Position, 'segment'>;
 export interface Group {
   bytes: Buffer;
   fill: number;
-  /** Sources used in the group, with the run that they added to last. */
+  /** Sources in the group, with the run of entries that was extended last. */
   touched: Map<Source, Run | null>;
   runs: Run[];
 }
@@ -55,7 +55,7 @@ function addRun({ runs }: Group, run: Run): Run {
   return run;
 }
 
-/** Stores it beside the entry with the same number, once. */
+/** Stores it next to the entry with the same number, once. */
 function placeConflict(group: Group, source: Source, { seq, body }: JournalEntry): void {
   const { session, conflict_head: head } = source;
   const { at, crc, end } = writeLine(group.bytes, group.fill, { head, seq, body });
@@ -83,7 +83,7 @@ function makeRoom(group: Group, head: SourceHead, body: string | Buffer): boolea
 }
 
 /**
- * Approximate bytes of an entry. Entries come from our own code: one that breaks the contract is a fault, not an
+ * Approximate bytes of an entry. Entries come from our own code: one that breaks the contract is a bug, not an
  * event.
  */
 export function checkEntry({ session, source, seq, body }: JournalEntry): number {

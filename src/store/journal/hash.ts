@@ -1,4 +1,4 @@
-/** Hashes of secrets, under the state folder's own key. */
+/** Hashes of secrets, with the state folder's own key. */
 import { hash, randomBytes } from 'node:crypto';
 import { errnoOf, TachoError, withPath } from '../../lib/errors.ts';
 import { readPrivate, sleepSync, writeAtomic } from '../files.ts';
@@ -10,10 +10,10 @@ import { isOwnState, keyPath } from '../state-mark.ts';
 const STAGE = 'redaction';
 const KEY_BYTES = 32;
 
-/** Text → 8 hex digits, under a key: equal texts have equal hashes, and cannot be guessed without the key. */
+/** Text → 8 hex digits, with a key: equal texts have equal hashes, and cannot be guessed without the key. */
 export type SecretHash = (text: string) => string;
 
-/** Under a key that is not stored. */
+/** With a key that is not stored. */
 export function randomSecretHash(): SecretHash {
   return secretHash(randomBytes(KEY_BYTES));
 }
@@ -34,8 +34,8 @@ export function secretHash(key: Uint8Array): SecretHash {
 
 /**
  * Uses the folder's key, and creates it if it is missing. If several processes create it concurrently, one wins and
- * all use its key. The creator of a folder that is not the user's own may know its key, so a key that is not stored
- * is used there.
+ * all use its key. If the folder is not the user's own, its creator may know the key, so a key that is not stored is
+ * used instead.
  */
 export function openSecretHash(state: StateDir): SecretHash {
   if (!isOwnState(state.path)) return randomSecretHash();

@@ -1,6 +1,6 @@
 /**
- * The journal: append-only, durable, idempotent by session, source and number; the source of truth that everything
- * else is rebuilt from.
+ * The journal: append-only, durable, idempotent by session, source and number; the source of truth from which everything
+ * else is rebuilt.
  * Contract: an append resolves only after its entries are synced. A session's source has one writer at a time;
  * different sessions may be written by different processes concurrently (ST-6).
  */
@@ -72,7 +72,7 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
       return answer;
     },
     /**
-     * The same one by one: all entries put in the same turn are acknowledged together. The bytes of an entry may
+     * The same one by one: all entries put in the same tick are acknowledged together. The bytes of an entry may
      * change once `onPlaced` was called for it.
      */
     batch<E extends JournalEntry>(onPlaced: OnPlaced<E>) {
@@ -91,7 +91,7 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
       if (appending.working !== null) await appending.add(new Job()).catch(() => {});
       return (await sessions.load(session)).get(source)?.committed ?? 0;
     },
-    /** Throws unless everything that this journal wrote is still in its place. */
+    /** Throws unless everything that this journal wrote is still in place. */
     check: out.check,
     /** Waits for queued entries, and for the packing of finished segments. */
     async close(): Promise<void> {
@@ -111,10 +111,10 @@ function createOutput(dir: string, options: JournalOptions) {
   let segment: SegmentWriter | null = null;
   const written: SegmentWriter[] = [];
   let ranges = createRanges('');
-  /** One at a time: appends to the next segment keep the rest of the machine. */
+  /** One at a time, so that appends to the next segment have the rest of the machine. */
   let packing = Promise.resolve();
 
-  /** `lost`: the index must not learn about the segment. */
+  /** `lost`: the segment must not be indexed. */
   function leave(lost = false): void {
     if (segment === null) return;
     const left = segment;
@@ -155,7 +155,7 @@ function createOutput(dir: string, options: JournalOptions) {
       for (const run of group.runs) ranges.addRun({ ...run, offset: base + run.offset });
     },
     leave,
-    /** Resolves once all finished segments are packed, or stay as they are. */
+    /** Resolves once all finished segments are packed, or left unchanged. */
     packed: () => packing,
   };
 }

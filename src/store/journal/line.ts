@@ -1,7 +1,7 @@
 /**
  * One journal line: `{"s":<session>,"o":<source>,"n":<seq>,"c":"<crc32>","e":<body>}` and LF.
  * Contract: the body is the caller's text, byte for byte. The CRC covers the bytes before its key and the body, so
- * changes by the disk or a torn write are detected, in the ids too.
+ * changes by the disk or a torn write are detected, including changes to the ids.
  */
 import { crc32 } from 'node:zlib';
 
@@ -67,7 +67,7 @@ function writeHex(bytes: Buffer, end: number, value: number): void {
   }
 }
 
-/** A line written into a buffer. It counts only once its end is kept. */
+/** A line written to a buffer. It counts only once its end is kept. */
 export interface PlacedLine {
   at: number;
   crc: number;
@@ -160,7 +160,7 @@ function idText(json: string): string {
   }
 }
 
-/** The start of a whole line after bytes that are not one (a hole left by a power failure), or -1. */
+/** The start of a complete line after bytes that are not one (a hole left by a power failure), or -1. */
 export function findLine(bytes: Buffer, start: number, end: number): number {
   let at = start;
   for (let tries = 8; tries > 0; tries--) {

@@ -1,6 +1,6 @@
 /**
- * Packs segments left by dead processes. Contract: after a kill or power failure at any moment, readers find all of
- * the previous text. If both forms exist, no text that only one of them contains is removed.
+ * Packs segments left by dead processes. Contract: after a kill or power failure at any moment, readers find all of the
+ * previous text. If both forms exist, text that only one of them contains is never removed.
  */
 import { unlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,12 +19,12 @@ export async function packClosed(dir: string, segments: Iterable<string>): Promi
 export async function packLeft(dir: string, segment: string): Promise<boolean> {
   const path = join(dir, segment);
   try {
-    // Its writer may have died before it synced: a power failure can bring the plain form back, and it takes
+    // Its writer may have died before it synced: a power failure can restore the plain form, which takes
     // precedence.
     await syncSegment(dir, segment);
     if (packedHolds(path)) syncFolder(dir);
     else if ((await packBeside(path)) === null) {
-      // A packed file beside a plain one that stays was left by a kill, or by others.
+      // If the plain form stays, a packed file next to it was left by a kill, or by others.
       unlinkQuietly(`${path}${PACKED}`);
       return false;
     }

@@ -18,7 +18,7 @@ const compress = lazy(() => promisify(zstdCompress));
 const LF = 10;
 /** The first line is its own frame: the writer of a segment is looked up more often than its content. */
 const FIRST_LINE_BYTES_MAX = 2048;
-/** The fastest level: the next ones take a third longer and save a tenth. */
+/** The fastest level: the next levels take a third longer and save a tenth. */
 const options = lazy(() => ({
   chunkSize: 64 * 1024,
   params: { [constants.ZSTD_c_compressionLevel]: 1 },
@@ -27,9 +27,9 @@ const options = lazy(() => ({
 const BYTES_MAX = (FRAMES_MAX - 2) * FRAME_BYTES;
 
 /**
- * Writes the packed form beside the plain one, durably, and returns its file; the caller removes the plain one. Null
- * if the plain one must stay: it is too small, or not `isOurs` after it was read, judged by its file and the checksum
- * of its text.
+ * Writes the packed form next to the plain one, durably, and returns its file; the caller removes the plain one. Null if
+ * the plain one must stay: it is too small, or `isOurs` is false after it was read, based on its file and the checksum of
+ * its text.
  */
 export async function packBeside(
   path: string,

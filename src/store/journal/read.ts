@@ -1,4 +1,4 @@
-/** Reads the journal: one session in order, or everything from a cursor on. Bad content is counted, never thrown. */
+/** Reads the journal: one session in order, or everything from a cursor on. Invalid content is counted, never thrown. */
 import { LIMITS } from '../../lib/limits.ts';
 import {
   type Catalogue,
@@ -30,7 +30,7 @@ export interface StoredEntry {
 export type Cursor = Readonly<Record<string, number>>;
 
 export interface JournalRead extends AsyncIterable<StoredEntry> {
-  /** Complete once reading has ended. */
+  /** Complete once reading has finished. */
   readonly report: ReadReport;
 }
 
@@ -55,8 +55,8 @@ export interface SessionOptions {
 }
 
 /**
- * One session's entries, each once; those of a source in the order of their numbers. An entry that differs from an
- * earlier one with its number has the source `conflict:<source>`. Reads from the first to the last of them.
+ * One session's entries, each once; the entries of a source in the order of their numbers. An entry that differs from an
+ * earlier one with the same number has the source `conflict:<source>`. Reads from the first to the last of them.
  */
 export function readSession(
   dir: string,
@@ -68,7 +68,7 @@ export function readSession(
   return { report, [Symbol.asyncIterator]: () => walkSession(dir, session, all, storedEntry) };
 }
 
-/** The same, converted by `give`. `source` is the one under which the line counts. */
+/** The same, converted by `give`. `source` is the source that the line is attributed to. */
 export async function* walkSession<T>(
   dir: string,
   session: string,
@@ -137,7 +137,7 @@ export function inOrder(positions: readonly Position[]): boolean {
   });
 }
 
-/** Returns the source under which an entry of a session counts. Null for a duplicate. */
+/** Returns the source that an entry of a session is attributed to. Null for a duplicate. */
 export function createSift(
   report: ReadReport,
 ): (line: Pick<SegmentLine, 'source' | 'seq' | 'crc'>) => string | null {
@@ -156,7 +156,7 @@ export function createSift(
   }
 
   return ({ source, seq, crc }) => {
-    // No journal stores such a number: someone else wrote it.
+    // No journal stores such a number: another program wrote it.
     if (seq > LIMITS.session_events_max) return null;
     if (source.startsWith(CONFLICT)) return siftConflict(source, seq, crc);
     let known = sources.get(source);

@@ -1,4 +1,4 @@
-/** Chooses runs to remove: policies over the list of runs. Pure. */
+/** Chooses runs to remove, by applying policies to the list of runs. Pure. */
 import { sep } from 'node:path';
 import type { WeighedRun } from '../index/runs-table.ts';
 
@@ -13,7 +13,7 @@ export interface RetentionPolicy {
   project: string | null;
   /** A null value accepts any value. */
   labels: Readonly<Record<string, string | null>>;
-  /** The limit above which a run is removed. Null: no such limit. */
+  /** The limit above which a run is removed. Null: no limit. */
   age_ms_max: number | null;
   runs_max: number | null;
   bytes_max: number | null;

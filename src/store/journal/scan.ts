@@ -1,4 +1,4 @@
-/** Reads segments: streaming, in constant memory, and without exceptions for their content. */
+/** Reads segments: streaming, in constant memory, and without exceptions for invalid content. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, fileError, TachoError } from '../../lib/errors.ts';
@@ -13,7 +13,7 @@ const LINE_BYTES_MAX = STORE_LIMITS.entry_bytes_max + 64 * 1024;
 /** `{"v":` opens a segment's own first line. */
 const VERSION_KEY = Buffer.from('{"v":');
 
-/** Findings of a read, besides the entries. */
+/** Findings of a read, in addition to the entries. */
 export type ReadReport = ReturnType<typeof newReport>;
 
 export function newReport() {
@@ -27,7 +27,7 @@ export function newReport() {
     salvaged: 0,
     /** Entries that were already present. */
     duplicates: 0,
-    /** Entries that differ from the first one with their number. */
+    /** Entries that differ from the first one with the same number. */
     conflicts: 0,
     /** Files that could not be read, including links and folders in a segment's place. */
     unreadable: 0,
@@ -37,7 +37,7 @@ export function newReport() {
 /** A line and the buffer that contains it, which is valid until the next read. */
 export interface SegmentLine extends LineHead {
   bytes: Buffer;
-  /** Where the line begins and where the next one does, in the segment. */
+  /** The position of this line and of the next one in the segment. */
   offset: number;
   next: number;
 }
@@ -58,10 +58,10 @@ export function listSegments(dir: string): string[] {
   }
 }
 
-/** Bytes of its plain text, in which offsets are counted. */
+/** Bytes of its plain text; offsets count these bytes. */
 export const segmentBytes = (dir: string, segment: string) => plainSize(join(dir, segment));
 
-/** Bytes that it takes on disk. */
+/** Bytes on disk. */
 export const diskBytes = (dir: string, segment: string) => sizeOnDisk(join(dir, segment));
 
 export class SegmentReader {
@@ -192,7 +192,7 @@ interface ScanOptions {
   report: ReadReport;
 }
 
-/** All lines of a segment from an offset on, in chunks. Counts a torn end. Returns the end of the last whole line. */
+/** All lines of a segment from an offset on, in chunks. Counts a torn end. Returns the end of the last complete line. */
 export async function* scanSegment(
   dir: string,
   segment: string,

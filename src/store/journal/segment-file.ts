@@ -1,7 +1,7 @@
 /**
- * A segment on disk: `<id>.jsonl` while it may grow, `<id>.jsonl.zst` once it is packed. Contract: all other code
- * uses only the first name, and positions in the plain text. If both exist, the plain one takes precedence: it is
- * removed last. A frame that cannot be unpacked reads as a damaged line of its size, so that all others keep their
+ * A segment on disk: `<id>.jsonl` while it may grow, `<id>.jsonl.zst` once it is packed. Contract: all other code uses
+ * only the first name, and positions in the plain text. If both exist, the plain one takes precedence: it is removed
+ * last. A frame that cannot be decompressed is treated as a damaged line of its size, so that all others keep their
  * positions.
  */
 import { closeSync, fstatSync, lstatSync, read, readSync } from 'node:fs';
@@ -34,7 +34,7 @@ export interface SegmentFile {
 }
 
 /**
- * Tries both forms of a segment: the packed one has its final name before the plain one is removed, so one is found.
+ * Tries both forms of a segment: the packed form has its final name before the plain one is removed, so one is found.
  */
 function either<T>(path: string, plain: (path: string) => T, packed: (path: string) => T): T {
   try {
@@ -97,8 +97,8 @@ function openPacked(path: string): SegmentFile {
 }
 
 /**
- * Frees the memory now: otherwise a scan would leave as much to the garbage collector as it reads. Small buffers
- * share memory.
+ * Frees the memory now: otherwise a scan would leave as much garbage as it reads. Small buffers share
+ * memory.
  */
 function free({ buffer, length }: Buffer): void {
   if (length >= FRAME_BYTES / 2) (buffer as ArrayBuffer).transfer(0);
@@ -134,7 +134,7 @@ export function isWhole(path: string): boolean {
   }
 }
 
-/** Whether the packed form contains all the text of the plain one beside it; it may contain more. */
+/** Whether the packed form contains all the text of the plain one next to it; it may contain more. */
 export function packedHolds(path: string): boolean {
   if (lstatSync(`${path}${PACKED}`, { throwIfNoEntry: false })?.isFile() !== true) return false;
   return withFd(openRead(`${path}${PACKED}`), (packed) =>
@@ -179,7 +179,7 @@ const sizeAt = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.siz
 
 /**
  * Bytes of the plain text. 0 if there is none. For a link, the bytes of the link itself: links are not followed, and
- * dangling ones are noticed too, as is a packed file that cannot be read.
+ * dangling links are noticed too, as is a packed file that cannot be read.
  */
 export function plainSize(path: string): number {
   const size = sizeAt(path);
@@ -191,7 +191,7 @@ export function plainSize(path: string): number {
   }
 }
 
-/** Bytes that a segment takes, in both forms if both exist. */
+/** Bytes of a segment on disk, in both forms if both exist. */
 export function sizeOnDisk(path: string): number {
   return (sizeAt(path) ?? 0) + (sizeAt(`${path}${PACKED}`) ?? 0);
 }

@@ -1,6 +1,6 @@
 /**
- * Writes a segment. Contract: one writer per segment, and only the process that created it, so a line torn by a dead
- * writer is never appended to. Its first line names the writer.
+ * Writes a segment. Contract: only the process that created a segment writes to it, so nothing is appended to a line torn
+ * by a dead writer. The first line names the writer.
  */
 import {
   type BigIntStats,
@@ -30,7 +30,7 @@ export type SegmentWriter = ReturnType<typeof createSegment>;
 
 let last_ms = 0;
 
-/** Names sort by time, even those created by one process within a millisecond. */
+/** Names sort by time, even if one process creates several within a millisecond. */
 export function segmentName(now_ms: number, random: RandomSource): string {
   last_ms = Math.max(now_ms, last_ms + 1);
   return `${newRunId(last_ms, random).slice(2)}.jsonl`;
@@ -50,7 +50,7 @@ function begin(dir: string, path: string, replaces?: string) {
   }
 }
 
-/** `replaces`: the segment of which it is a copy without the deleted part. */
+/** `replaces`: the segment that it copies, without the deleted part. */
 export function createSegment(dir: string, name: string, replaces?: string) {
   const path = join(dir, name);
   const { fd, first, made } = begin(dir, path, replaces);
@@ -58,12 +58,12 @@ export function createSegment(dir: string, name: string, replaces?: string) {
   /** The file as our last write left it. */
   let ours = made;
   let sum = crc32(first);
-  /** Another process has written to it or set its time: whether its bytes are still ours is unknown. */
+  /** Another process has written to it or set its time, so its bytes may not be ours. */
   let touched = false;
   let packed = false;
 
   /**
-   * Detects that the file was removed or replaced while it is written: data is lost then, although every write
+   * Detects that the file was removed or replaced while it is written: data is then lost, although every write
    * succeeds.
    */
   function look(): BigIntStats {
@@ -95,7 +95,7 @@ export function createSegment(dir: string, name: string, replaces?: string) {
       return bytes;
     },
     check,
-    /** Durable when it resolves. After a failure, the segment takes no more data. */
+    /** Durable when it resolves. After a failure, the segment accepts no more data. */
     async write(chunk: Buffer): Promise<void> {
       try {
         if (failsAt('before_write')) dieHere();
@@ -121,7 +121,7 @@ export function createSegment(dir: string, name: string, replaces?: string) {
     async pack(): Promise<void> {
       if (bytes < STORE_LIMITS.pack_bytes_min || touched) return;
       try {
-        // Its time can be reset after a change: only the bytes that were written are packed in its place.
+        // The time can be reset after a change, so only the bytes that were written are packed in its place.
         const made = await packBeside(
           path,
           (file, packed_sum) => file.ino === ours.ino && isAs(file, ours) && packed_sum === sum,
@@ -168,7 +168,7 @@ function cutTo(fd: number, bytes: number): void {
   }
 }
 
-/** Makes data that a dead writer left in the page cache durable before it is relied on. */
+/** Syncs data that a dead writer left in the page cache, before other code relies on it. */
 export async function syncSegment(dir: string, name: string): Promise<void> {
   const path = join(dir, name);
   let fd = -1;
@@ -176,7 +176,7 @@ export async function syncSegment(dir: string, name: string): Promise<void> {
     fd = openRead(path);
     await syncData(fd);
   } catch (cause) {
-    // Packed, which is durable before it gets its name; or removed, and its data with it.
+    // Packed, and therefore durable; or removed together with its data.
     if (errnoOf(cause) !== 'ENOENT') throw fileError(cause, path, 'journal');
   } finally {
     if (fd >= 0) closeSync(fd);

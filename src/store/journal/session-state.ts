@@ -32,8 +32,8 @@ export class Source extends SourceState {
 export type SessionState = Map<string, Source>;
 
 /**
- * The most recently used sessions, in two generations: when the young one is full, the old one is dropped and the
- * young one takes its place. A session with entries that wait for the disk stays, because they are known only here.
+ * The most recently used sessions, in two generations: when the young one is full, the old one is dropped and the young
+ * one replaces it. A session with entries that wait for the disk stays, because they are known only here.
  */
 export class Sessions {
   readonly #load: (id: string) => Promise<SessionState>;

@@ -13,7 +13,7 @@ const LF = 10;
 
 let shared: Buffer | null = null;
 
-/** Passes on its lines from an offset and returns the end of the last whole one. Null if it has to be scanned. */
+/** Emits its lines from an offset and returns the end of the last complete one. Null if it has to be scanned. */
 export function readSmall(
   dir: string,
   segment: string,

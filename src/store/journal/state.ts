@@ -1,15 +1,15 @@
-/** A journal's knowledge of a source's entries: their checksums, which distinguish a resend, a conflict and a gap. */
+/** The known entries of a source: their checksums, which distinguish a resend, a conflict and a gap. */
 import { LIMITS } from '../../lib/limits.ts';
 
 export type AppendResult = 'stored' | 'duplicate' | 'conflict' | 'gap';
 
 const BLOCK = 64;
 
-/** Checksums by number, in blocks: an outlying number costs one block. */
+/** Checksums by number, in blocks: an outlier costs one block. */
 export class Checksums {
   /** 0 means none, so a checksum of 0 counts as 1. */
   readonly #blocks = new Map<number, Uint32Array>();
-  /** The most recently used block: numbers come in order. */
+  /** The most recently used block: numbers arrive in order. */
   #key = -1;
   #block: Uint32Array | undefined;
 
@@ -73,7 +73,7 @@ export class SourceState {
     return this.#committed;
   }
 
-  /** Classifies an entry. A stored one is known from then on. */
+  /** Classifies an entry. A stored entry is known from then on. */
   take(seq: number, crc: number): AppendResult {
     if (seq > this.#last + 1 || seq > LIMITS.session_events_max) return 'gap';
     if (seq === this.#last + 1) this.#last = seq;
@@ -86,7 +86,7 @@ export class SourceState {
   /** Adds an entry found on disk, in any order. */
   know(seq: number, crc: number): void {
     if (seq > LIMITS.session_events_max) return;
-    // Two writers, or a failed write that could not be undone: the first one counts, as in reading.
+    // Two writers, or a failed write that could not be undone: the first one counts, as when reading.
     if (seq <= this.#last && this.#crcs.has(seq)) return;
     this.#crcs.set(seq, crc);
     this.#last = Math.max(this.#last, seq);
@@ -103,12 +103,12 @@ export class SourceState {
     return true;
   }
 
-  /** Whether nothing of it waits for the disk. */
+  /** Whether none of its entries wait for the disk. */
   get is_durable(): boolean {
     return this.#committed === this.#last && this.#filled.length + this.#added.length === 0;
   }
 
-  /** Hands all taken entries to the disk. Entries taken from here on belong to the next group. */
+  /** Passes all accepted entries to the disk. Later entries belong to the next group. */
   seal(): void {
     this.#sealed = this.#last;
     this.#sealed_filled = this.#filled.length;
@@ -124,7 +124,7 @@ export class SourceState {
     this.#sealed_added = 0;
   }
 
-  /** Forgets taken entries that are not durable. */
+  /** Forgets accepted entries that are not durable. */
   rollback(): void {
     for (; this.#last > this.#committed; this.#last--) this.#crcs.delete(this.#last);
     for (const seq of this.#filled) this.#crcs.delete(seq);

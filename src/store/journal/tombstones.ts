@@ -23,7 +23,7 @@ export function readTombstones(state: StateDir): Set<string> {
   return idsIn(textOf(state));
 }
 
-/** The same for one run: most are not listed at all. */
+/** The same for a single run: most runs are not listed at all. */
 export function isDeleted(state: StateDir, run_id: string): boolean {
   const text = textOf(state);
   return text.includes(JSON.stringify(run_id)) && idsIn(text).has(run_id);
@@ -63,7 +63,7 @@ function wordOf(line: string): { deleted?: string; restored?: string } | null {
 const lineOf = (word: 'deleted' | 'restored', run_id: string) =>
   `${JSON.stringify({ [word]: run_id })}\n`;
 
-/** Records that these runs are deleted or, with `restored`, that they are back. */
+/** Records that these runs are deleted or, with `restored`, that they exist again. */
 export function bury(
   state: StateDir,
   run_ids: readonly string[],
@@ -83,8 +83,8 @@ export function bury(
 }
 
 /**
- * Deletes runs: records the deletion first, then removes their spools and rows. Their files and events are freed by
- * `freeDeleted`, which must follow, once for any number of calls. The next rm or gc finishes an interrupted deletion.
+ * Deletes runs: records the deletion first, then removes their spools and rows. `freeDeleted` frees their files and
+ * events and must follow, once for any number of calls. The next rm or gc finishes an interrupted deletion.
  */
 export function deleteRuns(state: StateDir, index: Index, run_ids: readonly string[]): void {
   bury(state, run_ids);
@@ -92,8 +92,8 @@ export function deleteRuns(state: StateDir, index: Index, run_ids: readonly stri
 }
 
 /**
- * Removes the remains of deleted runs outside the journal, including those of interrupted deletions. Returns their
- * ids. Under the store lock, so no other deletion is recorded meanwhile.
+ * Removes the remains of deleted runs outside of the journal, including those of interrupted deletions. Returns their
+ * ids. Requires the store lock, so no other deletion is recorded at the same time.
  */
 export function finishDeletions(state: StateDir, index: Index): Set<string> {
   // The rows first: a run that is restored meanwhile is no longer recorded as deleted when it gets its row.
@@ -110,7 +110,7 @@ export function finishDeletions(state: StateDir, index: Index): Set<string> {
   return deleted;
 }
 
-/** Rewrites the list with one line per deleted run, without those restored since. */
+/** Rewrites the list with one line per deleted run, without runs that were restored. */
 function compact(state: StateDir, text: string, deleted: ReadonlySet<string>): void {
   let lines = 0;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1))
@@ -122,8 +122,8 @@ function compact(state: StateDir, text: string, deleted: ReadonlySet<string>): v
 }
 
 /**
- * Removes a run again that was stored while another process deleted it. Each of the two writes the run or its
- * deletion before it checks, so one of them finds the other's. Returns whether it was deleted.
+ * Removes a run again that was stored while another process deleted it. Each of the two writes the run or its deletion
+ * before it checks, so one of them finds the other's. Returns whether it was deleted.
  */
 export function removeIfDeleted(state: StateDir, index: Index, run_id: string): boolean {
   if (!isDeleted(state, run_id)) return false;

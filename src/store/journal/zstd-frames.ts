@@ -21,9 +21,9 @@ export interface Frame {
 interface FoundFrame {
   /** Where it ends. Null if it is cut off or not a frame. */
   to: number | null;
-  /** Its unpacked size. Null if it is not stated. */
+  /** Its decompressed size. Null if the header does not state it. */
   plain: number | null;
-  /** Whether it contains none of the text. */
+  /** Whether it contains no text. */
   skippable: boolean;
 }
 

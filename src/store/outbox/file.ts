@@ -26,7 +26,7 @@ import {
 
 export const STAGE = 'outbox';
 const readAt = promisify(read);
-/** Most bytes that are copied to free the room of the acknowledged ones. */
+/** Maximum bytes that are copied to free the space of acknowledged messages. */
 const TRIM_REST_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Parts {
@@ -39,7 +39,7 @@ interface Parts {
 
 export class Outbox {
   readonly session_id: string;
-  /** The target that its first sender was given. */
+  /** The target given by its first sender. */
   readonly target: OutboxTarget;
   readonly #head: OutboxHead;
   readonly #path: string;
@@ -50,7 +50,7 @@ export class Outbox {
   /** Reads in progress: the bytes they read must not move. */
   #reads = 0;
   #open = true;
-  /** A failed write left bytes after the last whole line. */
+  /** A failed write left bytes after the last complete line. */
   #torn = false;
 
   constructor({ path, fd, head, map, release }: Parts) {
@@ -87,7 +87,7 @@ export class Outbox {
   get changed_ms(): number {
     return fstatSync(this.#fd).mtimeMs;
   }
-  /** The last event of a run that has messages here, and the number of those messages. */
+  /** The last event of a run that has messages here, and the number of these messages. */
   get last_event(): { seq: number; messages: number } {
     return this.#map.last_event;
   }
@@ -95,7 +95,7 @@ export class Outbox {
   /** All or nothing. Refuses messages beyond `live_outbox_bytes_max`. */
   append(entries: readonly OutboxEntry[]): void {
     if (entries.length === 0) return;
-    // The descriptor of a closed file may belong to another by now.
+    // The descriptor of a closed file may have been reused for another file.
     if (!this.#open) {
       const text = `session ${this.session_id}: its connection has been closed`;
       throw new TachoError('usage', text, { stage: STAGE });
@@ -121,7 +121,7 @@ export class Outbox {
     throw new TachoError('busy', text, { stage: STAGE });
   }
 
-  /** The messages from `from_seq` on, some `bytes_max` of them. Empty if there are no more. */
+  /** The messages from `from_seq` on, about `bytes_max` bytes of them. Empty if there are no more. */
   async read(from_seq: number, bytes_max: number = LIMITS.read_chunk_bytes) {
     this.#reads += 1;
     try {
@@ -154,7 +154,7 @@ export class Outbox {
     return [];
   }
 
-  /** Frees the room of acknowledged messages if they are most of the file. Their numbers stay known. */
+  /** Frees the space of acknowledged messages if they are most of the file. Their numbers stay known. */
   trim(acked: number): void {
     const { offset } = this.#map.before(acked + 1);
     const rest_bytes = this.#map.bytes - offset;
@@ -201,7 +201,7 @@ export class Outbox {
     this.#map = map;
   }
 
-  /** Releases the file for the next process, with the known acknowledgement. */
+  /** Releases the file for the next process, and stores the known acknowledgement. */
   close(acked = 0): void {
     const empty = this.last_seq < this.first_seq;
     if (this.#open && acked > this.#map.acked && !empty) this.#note(acked);
@@ -239,7 +239,7 @@ export class Outbox {
     this.#leave(unlinkQuietly);
   }
 
-  /** No collector will ever accept it: the file is kept under another name and not retried. */
+  /** No collector will ever accept it: the file is kept under another name and not sent again. */
   setAside(): string {
     const aside = `${this.#path}.refused`;
     this.#leave((path) => renameSync(path, aside));

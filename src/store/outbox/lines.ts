@@ -19,19 +19,19 @@ export const headLine = (head: OutboxHead) =>
   `${JSON.stringify({ v: 1, owner: thisOwner(), ...head })}\n`;
 
 export interface OutboxEntry {
-  /** Number of the run's event that it was made from. 0 if there is none (made by a timer, or not of a run). */
+  /** Number of the run event that the message was created from. 0 if there is none (timer, or not part of a run). */
   event: number;
   seq: number;
   type: string;
-  /** The message as it is sent, without LF. */
+  /** The message as sent, without LF. */
   text: string;
 }
 
-/** One in this many messages has its position in memory. */
+/** Every Nth message has its position in memory. */
 const STRIDE = 64;
 const TAB = 9;
 const LF = 10;
-/** Most bytes of the numbers and the type before a message. */
+/** Maximum bytes of the numbers and the type before a message. */
 const PREFIX_BYTES_MAX = 128;
 const LINE_BYTES_MAX = LIMITS.live_message_bytes_max + PREFIX_BYTES_MAX;
 
@@ -55,7 +55,7 @@ function metaOf(bytes: Buffer, start: number, end: number): Meta | null {
   return { event, seq, type: words[2] as string, at };
 }
 
-/** The messages of whole lines, and the number of bytes in those lines. */
+/** The messages of complete lines, and the number of bytes in those lines. */
 export function outboxEntries(bytes: Buffer): { entries: OutboxEntry[]; used: number } {
   const entries: OutboxEntry[] = [];
   let used = 0;
@@ -70,7 +70,7 @@ export function outboxEntries(bytes: Buffer): { entries: OutboxEntry[]; used: nu
   return { entries, used };
 }
 
-/** Start of the message after a number, in bytes that begin with a line. Their length if it is missing. */
+/** The start of the message after a number, in bytes that begin with a line. The number of bytes if it is missing. */
 export function offsetBehind(bytes: Buffer, seq: number): number {
   for (let at = 0, lf = bytes.indexOf(LF); lf >= 0; at = lf + 1, lf = bytes.indexOf(LF, at)) {
     const meta = metaOf(bytes, at, lf);
@@ -91,7 +91,7 @@ export class OutboxMap {
   last_seq = 0;
   acked = 0;
   ended = false;
-  /** Up to the end of the last whole line. */
+  /** Up to the end of the last complete line. */
   bytes = 0;
   last_event = { seq: 0, messages: 0 };
   readonly #places: number[] = [];
@@ -141,7 +141,7 @@ export class OutboxMap {
       : { seq: this.first_seq + index * STRIDE, offset };
   }
 
-  /** Takes the next bytes of a file. Everything after a line that is not ours is ignored. */
+  /** Processes the next bytes of a file. Everything after a line that is not ours is ignored. */
   scan(chunk: Buffer): void {
     this.#lines ??= createLines(
       {

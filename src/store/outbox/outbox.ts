@@ -21,7 +21,7 @@ const FILE = /^out-[0-9a-hjkmnp-tv-z]{26}\.jsonl$/;
 export const outboxPath = (dir: string, session_id: string) =>
   join(dir, `${fileFor('out', session_id)}.jsonl`);
 
-/** Paths of outboxes that wait to be delivered. */
+/** Paths of outboxes that wait for delivery. */
 export function listOutboxes(dir: string): string[] {
   if (!existsSync(dir)) return [];
   const names = withPath(dir, STAGE, () => readdirSync(dir));
@@ -92,7 +92,7 @@ function scanned(path: string, release: () => void): Outbox | null {
   const { head } = map;
   if (head === null) return null;
   const fd = openAppend(path);
-  // Only if there is something to cut: it would count as a change.
+  // Only if there is something to remove: it would count as a change.
   if (fstatSync(fd).size !== map.bytes) ftruncateSync(fd, map.bytes);
   return new Outbox({ path, fd, head, map, release });
 }

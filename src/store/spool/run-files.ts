@@ -1,5 +1,5 @@
 /**
- * Files of a run besides its journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log`
+ * Files of a run outside of the journal: `transcripts/<agent>/<run>.transcript.jsonl` and `logs/<agent>/<run>.log`
  * (TR-1, TR-2).
  */
 import { lstatSync, readdirSync } from 'node:fs';
@@ -32,7 +32,7 @@ export function logPath(state: StateDir, agent: string, run_id: string): string 
   return pathOf(state, 'logs', agent, run_id);
 }
 
-/** The path, in folders that exist and are ours. */
+/** The path, in folders that exist and are private. */
 export function transcriptFile(state: StateDir, agent: string, run_id: string): string {
   ownFolder(join(state.transcripts, folderName(agent)), false);
   return transcriptPath(state, agent, run_id);
@@ -52,8 +52,8 @@ export function removeFilesOf(state: StateDir, run_ids: Iterable<string>): void 
 }
 
 /**
- * The size of a run's files. The index stores it when the run gets its row. An inaccessible file counts as 0: the run
- * is listed anyway.
+ * The size of a run's files. The index stores it when the run gets its row. An inaccessible file counts as 0, so that the
+ * run is still listed.
  */
 export function fileBytesOf(state: StateDir, agent: string, run_id: string): number {
   const sizeOf = (kind: keyof typeof KINDS) => {
@@ -66,7 +66,7 @@ export function fileBytesOf(state: StateDir, agent: string, run_id: string): num
   return sizeOf('transcripts') + sizeOf('logs');
 }
 
-/** Files of all runs, including unfinished ones. `name` is the run's. */
+/** Files of all runs, including unfinished ones. `name` is the name of the run. */
 function* listFiles(state: StateDir): Generator<{ name: string; path: string }, void> {
   for (const [kind, end] of Object.entries(KINDS) as [keyof typeof KINDS, string][])
     for (const folder of foldersIn(state[kind])) {

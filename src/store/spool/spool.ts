@@ -1,7 +1,7 @@
 /**
- * The spool: one folder per run with the agent's stdout and stderr, byte for byte after a mark, the prompt it was
- * given, and `meta.json`.
- * Contract: the agent, or a drain, writes into the files itself; neither a sudden exit of the agent nor our death
+ * The spool: one folder per run with the agent's stdout and stderr, byte for byte after a mark, the prompt it was given,
+ * and `meta.json`.
+ * Contract: the agent, or a drain, writes directly to the files; neither a sudden exit of the agent nor our own death
  * loses a byte (ST-3).
  */
 import { type Dirent, lstatSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { STORE_LIMITS } from '../limits.ts';
 import { ownFolder, type StateDir } from '../state-dir.ts';
 
 const STAGE = 'spool';
-/** Prefix of a spool that is being removed: after a kill, its remains are recognised by it. */
+/** Prefix of a spool that is being removed: after a kill, its remains are recognised by the prefix. */
 const REMOVED = '.removed-';
 
 /** Absolute paths of one run's spool. */
@@ -46,7 +46,7 @@ const HASHED_NAME = /^spool-[0-9a-hjkmnp-tv-z]{26}$/;
 /** Whether a spool may have this name. Anything else in the folder is not ours. */
 const isSpoolName = (name: string) => isRunId(name) || HASHED_NAME.test(name);
 
-/** `name`: the run id, or the hash of an id that is not ours. */
+/** `name`: the run id, or the hash of a foreign id. */
 function namedSpool(state: StateDir, name: string) {
   const path = join(state.spool, name);
   return {
@@ -62,11 +62,11 @@ function namedSpool(state: StateDir, name: string) {
 
 /**
  * The start of `stdout` and `stderr` until the run is recorded: a distinctive blank line. An agent that truncates the
- * file removes it, so the truncation is detected even if nothing of the file had been read.
+ * file removes it, so the truncation is detected even if none of the file had been read.
  */
 export const SPOOL_MARK = Buffer.from(`${' \t \t\t  \t'.repeat(4)}\n`);
 
-/** Whether a file of a spool contains more than the mark. A killed tacho may have written a part of the mark. */
+/** Whether a file of a spool contains more than the mark. A killed tacho may have written only part of the mark. */
 export function hasOutput(path: string): boolean {
   const size = lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size > SPOOL_MARK.length) return true;
@@ -80,7 +80,7 @@ export function hasOutput(path: string): boolean {
 
 /**
  * Creates a spool; `stdout` and `stderr` contain only the mark. Fails if the run already has one. The files survive a
- * power failure once `writeMeta`, which must precede the agent, has synced their folder.
+ * power failure once `writeMeta`, which must be called before the agent starts, has synced their folder.
  */
 export function createSpool(state: StateDir, run_id: string): Spool {
   const spool = spoolAt(state, run_id);
@@ -105,7 +105,7 @@ function createFile(path: string, text: string | Buffer): void {
 
 const recordedAt = (spool: Spool) => join(spool.path, 'recorded');
 
-/** Notes that the run is recorded and its spool is kept on request, so that later starts need not check it again. */
+/** Records that the run is complete and its spool is kept on request, so that later starts need not check it again. */
 export function markRecorded(spool: Spool): void {
   if (!isRecorded(spool)) createFile(recordedAt(spool), '');
 }
@@ -115,7 +115,7 @@ export function isRecorded(spool: Spool): boolean {
   return lstatSync(recordedAt(spool), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Replaces `meta.json` as a whole. */
+/** Replaces `meta.json` atomically. */
 export function writeMeta(spool: Spool, meta: unknown): void {
   writeAtomic(spool.meta, `${JSON.stringify(meta)}\n`, STAGE);
 }
@@ -157,7 +157,7 @@ function copyWithoutMark(from: number, path: string): void {
   }
 }
 
-/** All names in the folder of the spools. */
+/** All names in the folder with the spools. */
 export function spoolNames(state: StateDir): Set<string> {
   return new Set(entriesIn(state).map(({ name }) => name));
 }
@@ -171,7 +171,7 @@ function entriesIn({ spool }: StateDir): Dirent[] {
   }
 }
 
-/** All spools, in the order of their names: oldest run first. */
+/** All spools, sorted by name: oldest run first. */
 export function listSpools(state: StateDir): Spool[] {
   const names = entriesIn(state)
     .filter((entry) => entry.isDirectory() && isSpoolName(entry.name))
