@@ -52,7 +52,7 @@ export function gapText(gap: string): string {
   return typeof words === 'string' ? words : words(Number(count));
 }
 
-/** What is missing from an incomplete record: `no end record, 1 unfinished call`. */
+/** The gaps of an incomplete record: `no end record, 1 unfinished call`. */
 export const gapsText = ({ gaps }: Completeness): string => gaps.map(gapText).join(', ');
 
 /** How complete the record of the run is. */

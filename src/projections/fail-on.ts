@@ -31,7 +31,7 @@ function badCalls(condition: keyof typeof STATUSES, { calls, counts }: RunReport
   return { condition, message, calls: calls.filter(({ status }) => statuses.includes(status)) };
 }
 
-/** What the record lacks; null if it is complete. */
+/** The gaps of the record; null if it is complete. */
 export function incompleteText(completeness: Completeness): string | null {
   const { grade } = completeness;
   if (grade === 'complete') return null;
