@@ -26,7 +26,10 @@ async function main(): Promise<void> {
       process.exitCode = known === null ? EXIT_SOFTWARE : exitCodeOfError(known);
       const { redactedMessage } = await import('../app/config/redaction.ts');
       const shown = known ?? { message: String((error as Error).stack) };
-      await io.err.write(`error: ${await redactedMessage(shown, io.env)}\n`);
+      const message = await redactedMessage(shown, io.env);
+      // A message about a file has one line per mistake.
+      const lines = known?.code === 'config_invalid' ? message.split('\n') : [message];
+      for (const line of lines) await io.err.write(`error: ${line}\n`);
     }
   }
   await io.out.write('');

@@ -12,6 +12,8 @@ export interface Evidence {
   passed: boolean;
   /** The call that shows it; null if no single call does. */
   call_id: string | null;
+  /** Helps to see why, such as the call that comes nearest to an expected one. */
+  detail?: string;
 }
 
 export interface Grade {
@@ -170,6 +172,10 @@ export const fact = (text: string, passed: boolean, call_id: string | null = nul
   passed,
   call_id,
 });
+
+/** A fact on one line. */
+export const factText = ({ text, detail }: Evidence) =>
+  detail === undefined ? text : `${text}; ${detail}`;
 
 export const broken = (reason: string): Grade => ({ score: 0, reason, evidence: [], broken: true });
 

@@ -42,11 +42,11 @@ describe('code-grader', () => {
   });
 
   const bad: [string, string | RegExp][] = [
-    ['crash', /^the grader ended with exit code 1: .*the grader is ill/],
-    ['killed', 'the grader was ended by SIGKILL'],
-    ['flood', 'the grader printed more than 1048576 bytes'],
-    ['say:garbage', 'the grader did not print JSON: "garbage"'],
-    ['say:', 'the grader printed nothing'],
+    ['crash', /^`.*` exited with code 1: .*the grader is ill/],
+    ['killed', /^`.*` was ended by SIGKILL$/],
+    ['flood', /^`.*` printed more than 1048576 bytes$/],
+    ['say:garbage', /^`.*` did not print JSON: "garbage"$/],
+    ['say:', /^`.*` printed nothing$/],
     ['say:{"score": 3}', 'the grader gave no score from 0 to 1: "{\\"score\\":3}"'],
     ['say:{"score": null, "assertions": []}', /^the grader gave no score/],
     ['say:[]', 'the grader answered with JSON that is not a map'],
@@ -69,7 +69,7 @@ describe('code-grader', () => {
     const { reason, verdict } = await grade(assertion, RUN, tools);
     expect({ verdict, reason }).toEqual({
       verdict: 'fail',
-      reason: expect.stringMatching(/^the grader took more than 1500 ms: "\d+"$/),
+      reason: expect.stringMatching(/^`sleep 300 .*` timed out after 1\.5s: "\d+"$/),
     });
     const pid = Number(/"(\d+)"/.exec(reason)?.[1]);
     for (let i = 0; i < 500 && isRunning(pid); i++) await new Promise((r) => setTimeout(r, 10));
@@ -120,14 +120,14 @@ describe('code-grader', () => {
     const named = await grade({ ...code(), command, env: ['API_KEY'] }, RUN, own);
     await own.close();
     expect([some.reason, named.reason]).toEqual([
-      'the grader ended with exit code 1: "LC_ALL PATH TACHO_RUN_ID"',
-      'the grader ended with exit code 1: "API_KEY LC_ALL PATH TACHO_RUN_ID"',
+      expect.stringMatching(/ exited with code 1: "LC_ALL PATH TACHO_RUN_ID"$/),
+      expect.stringMatching(/ exited with code 1: "API_KEY LC_ALL PATH TACHO_RUN_ID"$/),
     ]);
   });
 
   test('a command that does not exist is reported', async () => {
     const { reason } = await grade({ ...code(), command: ['/nowhere/grader'] }, RUN, tools);
-    expect(reason).toMatch(/^the grader could not be started: .*ENOENT/);
+    expect(reason).toBe('`/nowhere/grader` could not be started: there is no such program');
   });
 
   test('without a score, the share of passed facts counts', async () => {
@@ -138,7 +138,7 @@ describe('code-grader', () => {
       ],
     };
     const result = await grade(code(`say:${JSON.stringify(answer)}`), RUN, tools);
-    expect([result.score, result.reason]).toEqual([0.5, 'b']);
+    expect([result.score, result.reason]).toEqual([0.5, 'not met: b']);
   });
 });
 
@@ -259,7 +259,7 @@ describe('llm-grader', () => {
   test('an endpoint that is slow, silent, missing or sends garbage gives no verdict', async () => {
     answers = [{ status: 200, body: openai(judgement(1)), after_ms: 30_000 }];
     const slow = await grade(rubric({ timeout_ms: 300, max_retries: 0 }), RUN, tools);
-    expect(slow.reason).toBe('the model could not be asked: took more than 300 ms');
+    expect(slow.reason).toBe('the model could not be asked: timed out after 300ms');
     const gone = await grade(
       rubric({ base_url: 'http://127.0.0.1:1', max_retries: 0 }),
       RUN,

@@ -28,7 +28,7 @@ test('init writes an eval file that passes immediately, and overwrites nothing',
   ]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(
-    /^pass {2}greets +1\.00 {2}r_\w+\n( {6}pass {2}[\w-]+ \(1\.00\): .+\n){4}1 test: 1 passed, 0 failed\n1 run, cost \$0\.\d+, tokens [\d.]+k, agent time [\d.]+s\n$/,
+    /^pass {2}greets +1\.00 {2}r_\w+\n( {6}pass {2}[\w-]+ \(1\.00\): .+\n){4}1 test: 1 passed, 0 failed\n1 run, cost \$0\.\d+, tokens [\d.]+k, agent time [\d.]+s, total time [\d.]+s\n$/,
   );
   // The agent worked in a copy.
   expect(readdirSync(place.work)).toEqual(['evals']);
@@ -70,7 +70,8 @@ tests:
   const { code, stdout } = await tacho([...args, '--trust', '--workers', '2', '--repeat', '2']);
   expect(code).toBe(0);
   const lines = stdout.replaceAll(/r_\w+/g, 'ID').split('\n');
-  const failed = '      fail  command (0.00): exit code 1, expected 0: "2 failed"';
+  const failed =
+    '      fail  command (0.00): `echo 2 failed; exit 1`: exit code 1, expected 0; stdout: "2 failed"';
   // The failed assertion is shown although the test passes.
   expect(lines.slice(0, 6).sort()).toEqual(
     [
@@ -112,7 +113,7 @@ test('concurrent agents require a workspace, and tool names must be known', asyn
   const named = await tacho(['eval', 'b.yaml', '--run', 'last']);
   expect([named.code, named.stderr]).toEqual([
     2,
-    `error: b.yaml:4:60: tests[0].assertions[0].expected[0].tool "run_shell_command" is the native name of a tool: use Bash, its name in records\n`,
+    `error: b.yaml:4:60: tests[0].assertions[0].expected[0].tool: "run_shell_command" is an agent's own name for Bash: use Bash, the name in records\n`,
   ]);
 });
 

@@ -221,13 +221,13 @@ describe('transcripts', () => {
         'a.jsonl',
         ...flags,
       ]);
-      expect({ code, stdout }).toEqual({
+      expect({ code, stdout: stdout.replace(/time \w+\n$/, 'time TIME\n') }).toEqual({
         code: 1,
-        stdout: `pass  greets      1.00  a.jsonl:1
-FAIL  deploys     0.00 < 0.80  a.jsonl:1
+        stdout: `pass  greets   1.00  a.jsonl:1
+FAIL  deploys  0.00 < 0.80  a.jsonl:1
       fail  skill-trigger (0.00): the skill "deploy-helper" was not used, but should have been
 2 tests: 1 passed, 1 failed
-1 run, cost $0.0200, tokens 125, agent time 2.0s
+1 run, cost $0.0200, tokens 125, agent time 2.0s, total time TIME
 `,
       });
       expect(read('j.xml')).toContain(
@@ -483,8 +483,10 @@ describe('compare', () => {
     const { code, stdout } = await place.tacho(['eval', 'compare', 'a.jsonl', 'b.jsonl']);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `worse, costlier greets: pass 1.00, $0.0200, 2.0s → fail 0.00, $0.5000, 2.0s
-better   deploys: fail 0.00, $0.0200, 2.0s → pass 1.00, $0.0200, 2.0s
+      stdout: `change           test     verdict      score        cost               duration
+worse, costlier  greets   pass → fail  1.00 → 0.00  $0.0200 → $0.5000  2.0s
+better           deploys  fail → pass  0.00 → 1.00  $0.0200            2.0s
+
 1 worse, 1 better, 1 costlier
 `,
     });
@@ -544,7 +546,11 @@ describe('on a terminal', () => {
     expect(code).toBe(1);
     const lines = pty.lines().filter((line) => line !== '');
     expect(lines.filter((line) => /^FAIL {2}slow/.test(line))).toHaveLength(1);
-    expect(lines.at(-2)).toBe('1 test: 0 passed, 1 failed');
+    expect(lines.slice(-3)).toEqual([
+      '1 test: 0 passed, 1 failed',
+      expect.stringMatching(/^1 run, cost unknown, tokens unknown, agent time .*, total time .*s$/),
+      expect.stringMatching(/^To read a run that failed: tacho show r_\w+$/),
+    ]);
     expect(lines.some((line) => line.includes('done;'))).toBe(false);
   });
 });

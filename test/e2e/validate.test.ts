@@ -97,7 +97,8 @@ verifies(
 
 test('a redaction pattern that matches the verdict does not change the exit code', async () => {
   file('tacho.yaml', "redact: ['failed']\n");
-  const result = await place.tacho(['validate', '-'], { input: 'garbage\n' });
+  const args = ['validate', '-', '--format', 'live'];
+  const result = await place.tacho(args, { input: 'garbage\n' });
   expect(result).toMatchObject({ code: 1, stdout: expect.stringContaining('[REDACTED:pattern:') });
 });
 
@@ -126,6 +127,17 @@ test('a redaction pattern that matches words of a report changes none of them', 
   });
   const [row] = (await place.tacho(['review', '--json'])).records;
   expect(row).toMatchObject({ session_id: 's1', seq: expect.any(Number), review: null });
+});
+
+test('a file of no known format gets a hint instead of a report in which nothing is judged', async () => {
+  const recording = join(import.meta.dirname, '../../src/agents/codex/testdata/text/stdout.jsonl');
+  const { code, stdout, stderr } = await place.tacho(['validate', recording]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'error: no line is a live message, a run-event or a transcript: it looks like stdout of codex; to convert it: tacho convert --agent codex --from stdout --to transcript\n',
+  });
 });
 
 test('an empty stream fails and says so', async () => {

@@ -1,6 +1,7 @@
 /** One question to a model, at any endpoint with one of the two common APIs. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelRequest, Tools } from '../../evals/types.ts';
+import { durationText } from '../../lib/figures.ts';
 import { APP_LIMITS } from '../limits.ts';
 
 interface Api {
@@ -72,6 +73,13 @@ type Destination = Pick<ModelRequest, 'api' | 'base_url' | 'api_key_env'>;
 
 const originOf = (url: string) => URL.parse(url)?.origin ?? url;
 
+/** The variable whose key is missing. Another host may need no key. */
+export function missingKey(request: Destination, env: NodeJS.ProcessEnv): string | null {
+  const name = request.api_key_env ?? APIS[request.api].key_env;
+  const needed = request.base_url === null || request.api_key_env !== null;
+  return needed && !env[name] ? name : null;
+}
+
 interface Attempt {
   text: string;
   failure: string | null;
@@ -126,7 +134,7 @@ async function attempt(api: Api, request: ModelRequest, key: string | null): Pro
 }
 
 const reasonOf = (error: Error, { timeout_ms }: ModelRequest) => {
-  if (error.name === 'TimeoutError') return `took more than ${timeout_ms} ms`;
+  if (error.name === 'TimeoutError') return `timed out after ${durationText(timeout_ms)}`;
   return (error.cause as Error | undefined)?.message || error.message;
 };
 
@@ -135,10 +143,10 @@ export async function askModel(
   env: NodeJS.ProcessEnv,
 ): ReturnType<Tools['ask']> {
   const api = APIS[request.api];
-  const name = request.api_key_env ?? api.key_env;
-  const key = env[name] || null;
-  if (key === null && (request.base_url === null || request.api_key_env !== null))
-    return { text: '', failure: `no key for the judging model: set ${name}` };
+  const missing = missingKey(request, env);
+  if (missing !== null)
+    return { text: '', failure: `no key for the judging model: set ${missing}` };
+  const key = env[request.api_key_env ?? api.key_env] || null;
   let last: Attempt = failed('', null);
   for (let tried = 0; tried <= request.retries; tried++) {
     if (tried > 0) {

@@ -39,7 +39,7 @@ export function evalEffects(file: EvalFile | null, context: EvalContext) {
   };
 }
 
-function withMembers(assertion: Assertion): Assertion[] {
+export function withMembers(assertion: Assertion): Assertion[] {
   const members = (assertion.options.members as Assertion[] | undefined) ?? [];
   return [assertion, ...members.flatMap(withMembers)];
 }

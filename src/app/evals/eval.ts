@@ -13,6 +13,8 @@ import type { OnProblem, Subject } from './subjects.ts';
 
 interface EvalRequest {
   files: readonly EvalFile[];
+  /** Only tests with such an id. Default: all. */
+  only?: (id: string) => boolean;
   graded: Graded;
   tools: Tools;
   /** Overrides the files. Null: as in the files. */
@@ -120,7 +122,7 @@ function unmet(files: readonly EvalFile[], rows: readonly EvalRow[]): EvalRow[] 
       .map((test): Job => ({ file, test, target: null, repeat: 1, subject: null, run: null })),
   );
   const error =
-    'no transcript is for this test: use --each to grade every transcript by every test';
+    'none of the transcripts is for this test: use --each to grade every transcript by every test';
   return missing.map((job) =>
     rowOf(job, keyOfJob(job), { transcript: null, run_id: null, grade: null, error }),
   );
@@ -135,7 +137,12 @@ export interface EvalResult {
 
 export async function runEval(request: EvalRequest): Promise<EvalResult> {
   const { graded, workers, fail_fast, signal, onRow, onStart } = request;
-  const files = request.files.map((file) => withFlags(file, request));
+  const { only = () => true } = request;
+  const all = request.files.map((file) => withFlags(file, request));
+  const files = all.map((file) => ({ ...file, tests: file.tests.filter(({ id }) => only(id)) }));
+  const left_out = new Set(
+    all.flatMap(({ tests }) => tests.map(({ id }) => id)).filter((id) => !only(id)),
+  );
   let bad_input = false;
   let stopped = false;
   const onProblem = (say: string) => {
@@ -145,7 +152,7 @@ export async function runEval(request: EvalRequest): Promise<EvalResult> {
   const known = new Map(request.before.map((row) => [row.key, row]));
   const jobs =
     graded.kind === 'transcripts'
-      ? jobsOfSubjects(files, graded, onProblem)
+      ? jobsOfSubjects({ files, left_out }, graded, onProblem)
       : jobsOfRuns(files, graded);
   const rows: EvalRow[] = [];
   let next = 0;

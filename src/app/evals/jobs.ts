@@ -22,9 +22,12 @@ export interface Job {
 export const nameOf = ({ test, repeat, subject }: Job) =>
   `${test.id}${test.repeat.count > 1 && subject === null ? ` #${repeat}` : ''}`;
 
-/** A line belongs to the test it was made for. With one test, or on request, every test grades it. */
+/**
+ * A line belongs to the test it was made for. With one test, or on request, every test grades it. `left_out`: ids of
+ * tests that were not asked for, with their lines.
+ */
 export async function* jobsOfSubjects(
-  files: readonly EvalFile[],
+  { files, left_out }: { files: readonly EvalFile[]; left_out: ReadonlySet<string> },
   graded: Extract<Graded, { kind: 'transcripts' }>,
   onProblem: OnProblem,
 ): AsyncGenerator<Job> {
@@ -34,6 +37,8 @@ export async function* jobsOfSubjects(
   for await (const subject of graded.subjects(onProblem)) {
     const { test_id, target } = subject.transcript;
     const own = test_id === null ? undefined : byId.get(test_id);
+    const skipped = own === undefined && test_id !== null && left_out.has(test_id);
+    if (skipped && !graded.each) continue;
     const tests = graded.each ? all : (own ?? (every ? all : []));
     if (tests.length === 0) {
       const about =

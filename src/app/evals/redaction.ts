@@ -61,7 +61,11 @@ function redactedResult(result: AssertionResult, redactor: Redactor): AssertionR
   return {
     ...result,
     reason: redactor.text(result.reason),
-    evidence: result.evidence.map((fact) => ({ ...fact, text: redactor.text(fact.text) })),
+    evidence: result.evidence.map(({ text, detail, ...fact }) => ({
+      ...fact,
+      text: redactor.text(text),
+      ...(detail !== undefined && { detail: redactor.text(detail) }),
+    })),
     ...(assertions && { assertions: assertions.map((each) => redactedResult(each, redactor)) }),
   };
 }

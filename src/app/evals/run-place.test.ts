@@ -51,39 +51,27 @@ describe('file', () => {
     [
       { path: 'edited.txt', changed: true, contains: 'TWO' },
       'pass',
-      'edited.txt exists; edited.txt was changed; edited.txt matches {"contains":"TWO"}',
+      'edited.txt exists; edited.txt was changed; edited.txt contains "TWO"',
     ],
     [
       { path: 'edited.txt', matches: '^two$', flags: 'm' },
       'fail',
-      'edited.txt does not match {"regex":"^two$"}',
+      'edited.txt does not match /^two$/m',
     ],
     [
       { path: 'edited.txt', matches: '^two$', flags: 'im' },
       'pass',
-      'edited.txt exists; edited.txt matches {"regex":"^two$"}',
+      'edited.txt exists; edited.txt matches /^two$/im',
     ],
     [
       { path: 'removed.txt', changed: true, exists: false },
       'pass',
       'removed.txt does not exist; removed.txt was changed',
     ],
-    [
-      { path: 'made.bin', contains: 'x' },
-      'fail',
-      'made.bin is not a readable text file: {"contains":"x"}',
-    ],
-    [
-      { path: 'none.txt', contains: 'x' },
-      'fail',
-      'none.txt does not exist; none.txt is missing: {"contains":"x"}',
-    ],
+    [{ path: 'made.bin', contains: 'x' }, 'fail', 'made.bin is not a readable text file'],
+    [{ path: 'none.txt', contains: 'x' }, 'fail', 'none.txt does not exist'],
     [{ path: 'lib', changed: false }, 'pass', 'lib was not changed'],
-    [
-      { path: 'link.txt', contains: 'one' },
-      'pass',
-      'link.txt exists; link.txt matches {"contains":"one"}',
-    ],
+    [{ path: 'link.txt', contains: 'one' }, 'pass', 'link.txt exists; link.txt contains "one"'],
     [{ path: 'out.txt', contains: 'one' }, 'broken', 'out.txt is outside the folder of the run'],
     [{ path: 'up/secret.txt' }, 'broken', 'up/secret.txt is outside the folder of the run'],
     [
@@ -125,20 +113,23 @@ describe('command', () => {
   };
 
   test('works in the folder of the run, and its exit code and output are compared', async () => {
-    expect(await judged('test -f edited.txt')).toEqual(['pass', 'exit code 0']);
+    expect(await judged('test -f edited.txt')).toEqual([
+      'pass',
+      '`test -f edited.txt`: exit code 0',
+    ]);
     expect(await judged('echo 3 failed >&2; exit 3')).toEqual([
       'fail',
-      'exit code 3, expected 0: "3 failed"',
+      '`echo 3 failed >&2; exit 3`: exit code 3, expected 0; stderr: "3 failed"',
     ]);
-    expect(await judged(['false'], { exit_code: 1 })).toEqual(['pass', 'exit code 1']);
+    expect(await judged(['false'], { exit_code: 1 })).toEqual(['pass', '`false`: exit code 1']);
     const both = { stdout: { regex: '^T[a-z]+$', flags: 'm' }, stderr: 'warn', exit_code: 'any' };
     expect(await judged('echo Total; echo a warning >&2; exit 9', both)).toEqual([
       'pass',
-      'exit code 9',
+      '`echo Total; echo a warning >&2; exit 9`: exit code 9',
     ]);
     expect(await judged('echo no', { stdout: { contains: 'yes' } })).toEqual([
       'fail',
-      'stdout does not match {"contains":"yes"}: "no"',
+      '`echo no`: stdout does not contain "yes"; stdout: "no"',
     ]);
   });
 
@@ -150,18 +141,18 @@ describe('command', () => {
     ]);
     expect(await judged('seq 300000; echo the end', { stdout: 'the end' })).toEqual([
       'pass',
-      'exit code 0',
+      '`seq 300000; echo the end`: exit code 0',
     ]);
   });
 
   test('a command that hangs, cannot start or has no folder gives no verdict', async () => {
     expect(await judged('sleep 60', { timeout: 0.3 })).toEqual([
       'broken',
-      'the command took more than 300 ms',
+      '`sleep 60` timed out after 300ms',
     ]);
     expect(await judged(['/nowhere/x'])).toEqual([
       'broken',
-      expect.stringMatching(/^the command could not be started/),
+      '`/nowhere/x` could not be started: there is no such program',
     ]);
     expect(await judged('true', {}, placeOfRecord(path, null))).toEqual([
       'broken',

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { endTree, RUN_ID_VARIABLE, startOf } from '../../capture/source/process-tree.ts';
 import type { CommandResult, Tools } from '../../evals/types.ts';
+import { durationText } from '../../lib/figures.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { askModel } from './ask-model.ts';
 
@@ -82,8 +83,10 @@ function collect(stream: NodeJS.ReadableStream, bytes_max: number, onFull: () =>
 }
 
 /** A missing folder looks like a missing program. */
-const startError = (error: Error, cwd: string | null) =>
-  cwd === null || existsSync(cwd) ? error.message : `there is no folder ${cwd}`;
+function startError(error: NodeJS.ErrnoException, cwd: string | null): string {
+  if (cwd !== null && !existsSync(cwd)) return `there is no folder ${cwd}`;
+  return error.code === 'ENOENT' ? 'there is no such program' : error.message;
+}
 
 /** Variables that programs usually need. Any other may be a secret: a grader gets it only by name. */
 const USUAL =
@@ -124,7 +127,7 @@ function runCommand(
   const refuse = () => end(`printed more than ${most} bytes`);
   const stdout = collect(child.stdout, most, much_output === 'refuse' ? refuse : () => {});
   const stderr = collect(child.stderr, most, () => {});
-  const timer = setTimeout(() => end(`took more than ${timeout_ms} ms`), timeout_ms);
+  const timer = setTimeout(() => end(`timed out after ${durationText(timeout_ms)}`), timeout_ms);
   // A grader that does not read its input may still answer.
   child.stdin.on('error', () => {});
   child.stdin.end(input);

@@ -29,8 +29,10 @@ import type { Io } from '../command.ts';
 import { type AgentRunFlags, agentRunOptions, sayOfLive } from '../run-options.ts';
 import { catchSignals } from '../signals.ts';
 import { runsOf } from '../state.ts';
+import { checkRuns } from './before-runs.ts';
 import { type OutputFlags, writeResult } from './output.ts';
 import { createProgress } from './progress.ts';
+import { listTests, type OnlyTests, onlyTests } from './select.ts';
 import { createRowText } from './text.ts';
 
 export interface EvalFlags extends AgentRunFlags, OutputFlags {
@@ -46,6 +48,8 @@ export interface EvalFlags extends AgentRunFlags, OutputFlags {
   repeat?: number;
   failFast?: true;
   verbose?: true;
+  test?: string[];
+  list?: true;
   trust?: true;
 }
 
@@ -93,7 +97,6 @@ async function* subjectsOf({ flags, io }: EvalInput, problem: OnProblem): AsyncG
 /** The same options as for `tacho run --target`. */
 async function optionsOf({ flags, io }: EvalInput, test: EvalTest) {
   const prompt = test.input.map(({ content }) => content).join('\n\n');
-  if (prompt.trim() === '') throw usage(`the test "${test.id}" has no input to run an agent with`);
   const { agent } = flags;
   const asked = {
     ...agentRunOptions(flags),
@@ -123,7 +126,7 @@ async function loadAll({ files, flags, io }: EvalInput): Promise<EvalFile[]> {
   }
   if (mistakes.length > 0)
     throw new TachoError('config_invalid', mistakes.join('\n'), { stage: 'eval' });
-  for (const { asking } of loaded) agree(asking);
+  if (!flags.list) for (const { asking } of loaded) agree(asking);
   for (const { file } of loaded)
     for (const note of file.notes) await io.err.write(`note: ${note}\n`);
   return loaded.map(({ file }) => file);
@@ -133,6 +136,8 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   const { flags } = input;
   checkFlags(input);
   const files = await loadAll(input);
+  const only = onlyTests(files, flags.test);
+  if (flags.list) return listTests(files, only, input);
   const path = flags.resume ?? flags.results;
   const again = flags.resume !== undefined && existsSync(flags.resume);
   const before = again ? readResults(flags.resume as string) : [];
@@ -140,31 +145,16 @@ export async function evalCommand(input: EvalInput): Promise<number> {
   // A signal ends the eval cleanly: running agents are ended, and finished gradings are kept.
   const stop = new AbortController();
   const release = catchSignals(() => stop.abort());
+  const started = performance.now();
   try {
-    const result = await evaluate(input, results, { files, before, signal: stop.signal });
-    await writeResult(result, files, flags, input.io);
+    const result = await evaluate(input, results, { files, only, before, signal: stop.signal });
+    const took_ms = performance.now() - started;
+    await writeResult(result, { files, took_ms }, flags, input.io);
     return stop.signal.aborted ? EXIT_CANCELLED : result.report.exit_code;
   } finally {
     release();
     results?.close();
   }
-}
-
-/** Agents in the same folder change each other's files. */
-function checkFolders({ flags, io }: EvalInput, files: readonly EvalFile[]): void {
-  const shared = files.flatMap(({ path, tests }) =>
-    tests.filter(({ workspace }) => workspace === null).map(({ id }) => ({ path, id })),
-  );
-  const [first] = shared;
-  if (first === undefined) return;
-  if ((flags.workers ?? 1) > 1)
-    throw usage(
-      `${first.path}: --workers ${flags.workers} would run agents in one folder: give the file, or the test "${first.id}", a workspace (a folder of which each run gets a copy), or leave out --workers`,
-    );
-  if (flags.output !== 'human') return;
-  void io.err.write(
-    'note: the agent works in the current folder or in the cwd of its target; a workspace in the eval file gives each run a copy of a folder\n',
-  );
 }
 
 /** Prepares for the first run of an agent. Returns the work to do after the last one. */
@@ -182,21 +172,28 @@ async function startAgentRuns({ flags, io }: EvalInput): Promise<FinishLeft> {
 async function evaluate(
   input: EvalInput,
   results: ResultsFile | null,
-  work: { files: EvalFile[]; before: EvalRow[]; signal: AbortSignal },
+  work: { files: EvalFile[]; only: OnlyTests; before: EvalRow[]; signal: AbortSignal },
 ): Promise<EvalResult> {
   const { flags, io } = input;
   const redactor = await passingRedactor(io.env, { state_dir: io.state_flag });
   const graded = gradedOf(input, redactor);
   const runs_agents = graded.kind === 'runs';
-  const { files } = work;
-  if (runs_agents) checkFolders(input, files);
+  const { files, only } = work;
+  const selected = files.map((file) => ({
+    ...file,
+    tests: file.tests.filter(({ id }) => only(id)),
+  }));
+  if (runs_agents) checkRuns(selected, input);
   const finishLeft = runs_agents ? await startAgentRuns(input) : null;
-  const runs = files.flatMap(({ tests }) =>
+  const runs = selected.flatMap(({ tests }) =>
     tests.map(({ repeat }) => flags.repeat ?? repeat.count),
   );
   const total = runs_agents ? runs.reduce((sum, count) => sum + count, 0) : null;
   const progress = createProgress(io, total);
-  const rowText = createRowText(io, files, flags.verbose ?? false);
+  const rowText = createRowText(io, selected, {
+    verbose: flags.verbose ?? false,
+    repeat: flags.repeat ?? null,
+  });
   const human = flags.output === 'human';
   const tools = redactedTools(openTools(io.env), redactor);
   try {

@@ -30,6 +30,8 @@ Examples:
   $ tacho eval evals/skills.yaml --transcript .tacho/transcripts/*/*.jsonl --each
   $ tacho eval evals/skills.yaml --run last --junit report.xml
   $ tacho eval evals/skills.yaml --target review --repeat 5 --results now.jsonl
+  $ tacho eval evals/*.yaml --list
+  $ tacho eval evals/skills.yaml --target review --test greets
   $ tacho eval compare before.jsonl now.jsonl --fail-on-regression`;
 
 const GROUPS = {
@@ -53,6 +55,8 @@ export function defineEval(program: Command, io: Io, done: Done): void {
     .option('--transcript <file...>', 'grade the transcripts in these files')
     .option('--each', 'grade every recorded run or transcript by every test')
     .optionsGroup(GROUPS.grading)
+    .option('--test <id...>', 'only the tests with these ids; * matches any text')
+    .option('--list', 'check the files and list the tests, without running or grading')
     .option('--threshold <x>', 'score from which a test passes, 0 to 1 (default: 0.8)', share)
     .option('--repeat <n>', 'run each test N times', whole)
     .option(

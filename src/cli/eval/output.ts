@@ -7,7 +7,8 @@ import { unwritable } from '../../lib/errors.ts';
 import type { OutputMode } from '../../model/words.ts';
 import { annotationLines } from '../../projections/github.ts';
 import type { Io } from '../command.ts';
-import { annotationsOf, junitOf, stepSummaryOf, totalsText } from './text.ts';
+import { annotationsOf, junitOf, stepSummaryOf } from './reports.ts';
+import { totalsText } from './text.ts';
 
 export interface OutputFlags {
   output: OutputMode;
@@ -18,7 +19,7 @@ export interface OutputFlags {
 
 export async function writeResult(
   result: EvalResult,
-  files: readonly EvalFile[],
+  { files, took_ms }: { files: readonly EvalFile[]; took_ms: number },
   flags: OutputFlags,
   io: Io,
 ): Promise<void> {
@@ -26,7 +27,7 @@ export async function writeResult(
   const { GITHUB_ACTIONS, GITHUB_WORKSPACE, GITHUB_STEP_SUMMARY } = io.env;
   const json = flags.output === 'json';
   if (json) await io.out.json(`${JSON.stringify(report)}\n`);
-  else await io.out.write(totalsText(result, io));
+  else await io.out.write(totalsText(result, took_ms, io));
   if (flags.junit !== undefined) write(flags.junit, junitOf(files, report), writeFileSync);
   if (!(flags.github ?? GITHUB_ACTIONS === 'true')) return;
   const placed = (path: string) => relative(GITHUB_WORKSPACE || process.cwd(), resolve(path));

@@ -1,5 +1,4 @@
-/** The results of an eval for people, for CI, for GitHub. */
-
+/** The results of an eval for people: a line per result, and the totals. */
 import type { EvalResult } from '../../app/evals/eval.ts';
 import type {
   EvalReport,
@@ -9,63 +8,120 @@ import type {
   TestSummary,
 } from '../../evals/results.ts';
 import { reaches } from '../../evals/score.ts';
-import type { AssertionResult, EvalFile, Verdict } from '../../evals/types.ts';
+import type { AssertionResult, EvalFile, Evidence, Verdict } from '../../evals/types.ts';
 import { createColours } from '../../lib/colours.ts';
-import { costText, countText, durationText, knownText, plural } from '../../lib/figures.ts';
+import { costText, countText, durationText, plural } from '../../lib/figures.ts';
 import { oneLine, wrapLines } from '../../lib/terminal-text.ts';
-import { type Annotation, markdownText, summaryMarkdown } from '../../projections/github.ts';
-import { type JunitCase, junitXml } from '../../projections/junit.ts';
 import type { Io } from '../command.ts';
 
 const ID_COLUMNS_MAX = 40;
 /** Reasons are wrapped, not cut. A longer one quotes something. */
 const REASON_CHARS_MAX = 600;
+/** Facts listed for an assertion. */
+const FACTS_MAX = 8;
+/** With more tests than this, those that failed are listed again at the end. */
+const SCREEN_TESTS = 10;
 const INDENT = '      ';
 
-const failedOf = (assertions: readonly AssertionResult[]) =>
+export const failedOf = (assertions: readonly AssertionResult[]) =>
   assertions.filter(({ verdict }) => verdict === 'fail');
-const labelOf = ({ type, name }: AssertionResult) => (name === type ? type : `${name} (${type})`);
-const placeOf = ({ transcript, transcript_line }: TestSummary | EvalRow) =>
-  transcript === null ? null : `${transcript}:${transcript_line}`;
+export const labelOf = ({ type, name }: AssertionResult) =>
+  name === type ? type : `${name} (${type})`;
+
+type Placed = Pick<EvalRow, 'transcript' | 'transcript_line'>;
+
+/** File and line of a transcript, or the id of a recorded run. */
+export function placeOf({ transcript, transcript_line }: Placed, run_id: string | null = null) {
+  if (transcript === null || transcript === run_id) return transcript;
+  return `${transcript}:${transcript_line}`;
+}
 
 const atMost = (text: string) => oneLine(text, REASON_CHARS_MAX);
 
 /** `0.91`, or `0.91 < 0.95` if the score is the reason of a failure. */
-function scoreText({ verdict, score, threshold, error }: EvalRow | TestSummary): string {
+export function scoreText({ verdict, score, threshold, error }: EvalRow | TestSummary): string {
   const low = verdict === 'fail' && error === null && !reaches(score, threshold);
   return low ? `${score.toFixed(2)} < ${threshold.toFixed(2)}` : score.toFixed(2);
+}
+
+/**
+ * Failed facts that are listed below their assertion. A single one without details is the reason of the assertion, and
+ * not repeated.
+ */
+function listedFacts({ verdict, evidence }: AssertionResult): Evidence[] {
+  const failed = verdict === 'fail' ? evidence.filter(({ passed }) => !passed) : [];
+  return failed.length > 1 || failed.some(({ detail }) => detail !== undefined) ? failed : [];
+}
+
+const factLines = (facts: readonly Evidence[]): string[] => {
+  const lines = facts
+    .slice(0, FACTS_MAX)
+    .flatMap(({ text, detail }) => [`- ${text}`, ...(detail === undefined ? [] : [`  ${detail}`])]);
+  const more = facts.length - FACTS_MAX;
+  return more > 0 ? [...lines, `- and ${more} more`] : lines;
+};
+
+interface RowTextOptions {
+  verbose: boolean;
+  /** Runs of each test; null: as in the files. */
+  repeat: number | null;
 }
 
 /**
  * One line per result, followed by the assertions that failed, even if the test passed; with `verbose`, by all of
  * them.
  */
-export function createRowText(io: Io, files: readonly EvalFile[], verbose: boolean) {
+export function createRowText(
+  io: Io,
+  files: readonly EvalFile[],
+  { verbose, repeat }: RowTextOptions,
+) {
   const colour = createColours(io.colour);
-  const lengths = files.flatMap(({ tests }) => tests.map(({ id }) => id.length + 3));
+  const lengths = files.flatMap(({ tests }) =>
+    tests.map((test) => test.id.length + ((repeat ?? test.repeat.count) > 1 ? 3 : 0)),
+  );
   const width = Math.min(ID_COLUMNS_MAX, Math.max(0, ...lengths));
   const mark = (verdict: Verdict) =>
     verdict === 'pass' ? colour.green('pass') : colour.red('fail');
   // Logs are searched, so a reason stays on one line there.
-  const lines = (text: string, indent: number) =>
-    io.out_is_terminal ? wrapLines(text, io.width - indent) : [text];
-  const assertionLines = (one: AssertionResult) => {
-    const must = one.required ? ', required' : '';
-    const text = `${labelOf(one)} (${one.score.toFixed(2)}${must}): ${atMost(one.reason)}`;
-    const [first = '', ...rest] = lines(text, INDENT.length * 2);
+  const below = (text: string, indent: string) => {
+    const hanging = /^ *(?:- )?/.exec(text)?.[0].length ?? 0;
+    const [first = '', ...rest] = io.out_is_terminal
+      ? wrapLines(text.trimStart(), io.width - indent.length - hanging)
+      : [text.trimStart()];
+    const start = text.length - text.trimStart().length;
     return [
-      `${INDENT}${mark(one.verdict)}  ${first}`,
-      ...rest.map((line) => `${INDENT}${INDENT}${line}`),
+      `${indent}${' '.repeat(start)}${first}`,
+      ...rest.map((line) => `${indent}${' '.repeat(hanging)}${line}`),
     ];
   };
+  const assertionLines = (one: AssertionResult) => {
+    const facts = listedFacts(one);
+    const [{ text: said = '' } = {}] = facts;
+    const reason = facts.length > 0 && one.reason.includes(said) ? '' : `: ${atMost(one.reason)}`;
+    const must = one.required ? ', required' : '';
+    const indent = `${INDENT}${INDENT}`;
+    const [first = '', ...rest] = below(
+      `${labelOf(one)} (${one.score.toFixed(2)}${must})${reason}`,
+      indent,
+    );
+    return [
+      `${INDENT}${mark(one.verdict)}  ${first.trimStart()}`,
+      ...rest,
+      ...factLines(facts).flatMap((line) => below(line.slice(0, REASON_CHARS_MAX), indent)),
+    ];
+  };
+  let file = files.length > 1 ? '' : null;
   return (row: EvalRow, name: string): string => {
+    const title = file === null || file === row.eval ? [] : [colour.bold(row.eval)];
+    if (file !== null) file = row.eval;
     const verdict = row.verdict === 'pass' ? colour.green('pass') : colour.red('FAIL');
-    const where = placeOf(row) ?? row.run_id ?? '';
+    const where = placeOf(row, row.run_id) ?? row.run_id ?? '';
     const head = `${verdict}  ${oneLine(name, ID_COLUMNS_MAX).padEnd(width)}  ${scoreText(row)}  ${colour.dim(oneLine(where, 100))}`;
-    const error = row.error === null ? [] : lines(atMost(row.error), INDENT.length);
+    const error = row.error === null ? [] : below(atMost(row.error), INDENT);
     const shown = verbose ? row.assertions : failedOf(row.assertions);
-    const below = [...error.map((line) => `${INDENT}${line}`), ...shown.flatMap(assertionLines)];
-    return `${[head.trimEnd(), ...below].join('\n')}\n`;
+    const lines = [...title, head.trimEnd(), ...error, ...shown.flatMap(assertionLines)];
+    return `${lines.join('\n')}\n`;
   };
 }
 
@@ -79,7 +135,7 @@ function totalText(
   return unknown === 0 ? text(sum) : `${text(sum)} (${unknown} of ${runs} runs unknown)`;
 }
 
-function figuresText({ runs, cost_usd, tokens, duration_ms }: EvalTotals): string {
+export function figuresText({ runs, cost_usd, tokens, duration_ms }: EvalTotals): string {
   const figures = [
     plural(runs, 'run'),
     `cost ${totalText(cost_usd, runs, costText)}`,
@@ -89,92 +145,60 @@ function figuresText({ runs, cost_usd, tokens, duration_ms }: EvalTotals): strin
   return figures.join(', ');
 }
 
-const countsText = ({ tests, passed, failed }: EvalReport) =>
-  `${plural(tests.length, 'test')}: ${passed} passed, ${failed} failed`;
+export const countsText = ({ tests, passed, failed }: EvalReport) => [
+  `${plural(tests.length, 'test')}: ${passed} passed`,
+  `${failed} failed`,
+];
 
-export function totalsText({ report, stopped }: EvalResult, io: Io): string {
+/** `took_ms`: from the start of the eval to its end, with graders and waiting. */
+export function totalsText({ report, stopped }: EvalResult, took_ms: number, io: Io): string {
   const colour = createColours(io.colour);
-  const repeated = report.tests
+  const { totals, tests } = report;
+  const verdictOf = ({ verdict }: TestSummary) =>
+    verdict === 'pass' ? colour.green('pass') : colour.red('FAIL');
+  const several = new Set(tests.map((test) => test.eval)).size > 1;
+  const nameOf = (test: TestSummary) =>
+    `${several ? `${test.eval}: ` : ''}${oneLine(test.id, ID_COLUMNS_MAX)}`;
+  const repeated = tests
     .filter(({ runs }) => runs.length > 1)
     .map((test) => {
       const good = test.runs.filter(({ verdict }) => verdict === 'pass').length;
-      const verdict = test.verdict === 'pass' ? colour.green('pass') : colour.red('FAIL');
-      return `${verdict}  ${oneLine(test.id, ID_COLUMNS_MAX)}: ${good} of ${test.runs.length} runs passed, mean score ${scoreText(test)}`;
+      return `${verdictOf(test)}  ${nameOf(test)}: ${good} of ${test.runs.length} runs passed, mean score ${scoreText(test)}`;
     });
-  const counts = `${countsText(report)}${stopped ? '; stopped before the others' : ''}`;
-  const { totals } = report;
-  const lines = [...repeated, counts, ...(totals.runs === 0 ? [] : [figuresText(totals)])];
+  const failed = tests.filter(({ verdict }) => verdict === 'fail');
+  const again =
+    tests.length > SCREEN_TESTS && repeated.length === 0
+      ? failed.map(
+          (test) =>
+            `${verdictOf(test)}  ${oneLine(test.id, ID_COLUMNS_MAX)}  ${test.eval}:${test.line}`,
+        )
+      : [];
+  const [passed_text = '', failed_text = ''] = countsText(report);
+  const counts = [
+    report.failed === 0 && report.passed > 0 ? colour.green(passed_text) : passed_text,
+    report.failed === 0 ? failed_text : colour.red(failed_text),
+  ];
+  const figures_text = `${figuresText(totals)}, total time ${durationText(took_ms)}`;
+  const figures = io.out_is_terminal ? wrapLines(figures_text, io.width) : [figures_text];
+  const more = stopped ? '; stopped before the others' : '';
+  const lines = [
+    ...repeated,
+    ...again,
+    `${counts.join(', ')}${more}`,
+    ...(totals.runs === 0 ? [] : figures),
+    ...hintLines(failed, io),
+  ];
   return `${lines.join('\n')}\n`;
 }
 
-const linesOf = ({ assertions, error }: TestSummary): string[] => [
-  ...(error === null ? [] : [error]),
-  ...failedOf(assertions).map((one) => `${labelOf(one)}: ${one.reason}`),
-];
-
-const problemOf = (test: TestSummary): JunitCase['problem'] => {
-  if (test.verdict === 'pass') return null;
-  const lines = linesOf(test);
-  const score = `score ${scoreText(test)}`;
-  const facts = failedOf(test.assertions).flatMap(({ evidence }) =>
-    evidence.map(({ text, passed }) => `  ${passed ? '+' : '-'} ${text}`),
-  );
-  return {
-    kind: test.error === null ? 'failure' : 'error',
-    message: lines[0] ?? score,
-    text: [...lines, ...facts, score].join('\n'),
-  };
-};
-
-export function junitOf(files: readonly EvalFile[], { tests }: EvalReport): string {
-  const suites = files.map(({ path, name }) => ({
-    name,
-    cases: tests
-      .filter((test) => test.eval === path)
-      .map(
-        (test): JunitCase => ({
-          name: placeOf(test) === null ? test.id : `${test.id} [${placeOf(test)}]`,
-          classname: name,
-          duration_ms: test.duration_ms,
-          problem: problemOf(test),
-        }),
-      ),
-  }));
-  return junitXml('tacho eval', suites);
-}
-
-/** `placed`: a path as GitHub knows it, from the repository's root. */
-export function annotationsOf(
-  { tests }: EvalReport,
-  placed: (path: string) => string,
-): Annotation[] {
-  return tests
-    .filter(({ verdict }) => verdict === 'fail')
-    .map((test) => ({
-      level: 'error',
-      title: `eval ${test.id} failed`,
-      message: [...linesOf(test), ...(placeOf(test) === null ? [] : [placeOf(test)])].join('\n'),
-      file: placed(test.eval),
-      line: test.line,
-    }));
-}
-
-export function stepSummaryOf(report: EvalReport): string {
-  const { tests, failed, totals } = report;
-  const rows = tests.map((test) => [
-    test.verdict === 'pass' ? '✅' : '❌',
-    markdownText(test.id),
-    scoreText(test),
-    test.runs.length > 1 ? `${Math.round(test.pass_rate * 100)} % of ${test.runs.length}` : '',
-    knownText(test.cost_usd, costText),
-    knownText(test.duration_ms, durationText),
-    markdownText(linesOf(test).join('; ')),
-  ]);
-  return summaryMarkdown([
-    {
-      title: failed === 0 ? 'Evals passed' : 'Evals failed',
-      text: `${countsText(report)}. ${figuresText(totals)}.`,
-      table: { head: ['', 'test', 'score', 'pass rate', 'cost', 'duration', 'why'], rows },
-    },
-  ]);
+/** How to read the first run that failed. */
+function hintLines(failed: readonly TestSummary[], io: Io): string[] {
+  const runs = failed.flatMap(({ transcript, runs: all }) => {
+    const bad = all.find(({ verdict, run_id }) => verdict === 'fail' && run_id !== null);
+    return bad === undefined || (transcript !== null && transcript !== bad.run_id) ? [] : [bad];
+  });
+  const [first] = runs;
+  return io.out_is_terminal && first !== undefined
+    ? [`To read a run that failed: tacho show ${first.run_id}`]
+    : [];
 }

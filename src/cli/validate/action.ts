@@ -5,9 +5,11 @@ import { isCollecting, readBoard } from '../../app/live/board.ts';
 import { livePaths } from '../../app/live/paths.ts';
 import { reviewTally } from '../../app/live/review.ts';
 import { type ValidateFormat, validateInput, validateStored } from '../../app/live/validate.ts';
+import { HEAD_BYTES, looksLike } from '../../app/sessions/recognition.ts';
 import type { Report } from '../../conformance/types.ts';
 import { createColours } from '../../lib/colours.ts';
 import { fileError, TachoError } from '../../lib/errors.ts';
+import { headIn } from '../../lib/folders.ts';
 import { forTerminal } from '../../lib/terminal-text.ts';
 import { type Redactor, redactRecord } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
@@ -121,16 +123,30 @@ async function judgeFiles(
   if (flags.junit !== undefined) writeJunit(flags.junit, judged);
   const [first] = judged;
   if (!several && first !== undefined) {
-    const { report, complaint } = first;
-    await printPretty(io, flags, report, () =>
-      report.lines === 0 ? '' : reportText(report, styleOf(io)),
-    );
-    return verdict(report, complaint, io);
+    const { report } = first;
+    const foreign = format === null ? await foreignText(paths[0] as string, report) : null;
+    const text = () =>
+      report.lines === 0 || foreign !== null ? '' : reportText(report, styleOf(io));
+    await printPretty(io, flags, report, text);
+    return verdict(report, foreign ?? first.complaint, io);
   }
   const reports = judged.map(({ path, report }) => ({ path, ...report }));
   await printPretty(io, flags, reports, () => filesText(judged, unread));
   const failed = judged.some((one) => one.report.verdict === 'failed' || one.complaint !== null);
   return failed || unread > 0 ? 1 : 0;
+}
+
+/** For a stream of none of the formats, whose report would be all rules that could not be judged; otherwise null. */
+async function foreignText(path: string, report: Report): Promise<string | null> {
+  const { format, lines, faulty } = report;
+  if (format !== 'live' || lines === 0 || faulty < lines) return null;
+  const head = path === '-' ? null : headIn(path, Buffer.alloc(HEAD_BYTES));
+  const [like] = head === null ? [] : await looksLike(head);
+  const hint =
+    like === undefined
+      ? 'give --format to judge it nevertheless'
+      : `it looks like ${like.from} of ${like.agent}; to convert it: tacho convert --agent ${like.agent} --from ${like.from} --to transcript`;
+  return `no line is a live message, a run-event or a transcript: ${hint}`;
 }
 
 const isStored = ({ stored, session }: ValidateFlags) => stored === true || session !== undefined;

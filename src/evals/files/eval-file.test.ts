@@ -99,7 +99,7 @@ describe('mistakes are reported with file, line, column and field', () => {
     [
       'a pattern that cannot be read',
       asserting("{type: regex, value: '('}"),
-      'evals/a.yaml:4:9: tests[0].assertions[0] has a pattern that cannot be read',
+      'evals/a.yaml:4:9: tests[0].assertions[0] has a value that is not a valid regular expression',
     ],
     [
       'a negative limit',

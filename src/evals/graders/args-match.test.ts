@@ -110,7 +110,7 @@ describe('matchers', () => {
   });
 
   test.each([
-    ['{ regex: "(" }', 'regex has a pattern that cannot be read'],
+    ['{ regex: "(" }', 'regex is not a valid regular expression: /(/: Unterminated group'],
     [
       '{ regex: a, contains: b }',
       'takes one of regex, contains, glob, equals, not regex and contains',
@@ -119,6 +119,7 @@ describe('matchers', () => {
     ['{ contains: a, flags: i }', 'flags has an effect only with regex'],
     ['{ regex: a, flag: i }', 'flag: unknown field; did you mean flags?'],
     ['[{ glob: "" }]', 'glob must not be empty'],
+    ['{ regx: a }', 'unknown matcher "regx"; did you mean regex?'],
   ])('%s is a mistake', async (matcher, want) => {
     const line = `      - { type: tool-trajectory, mode: exact, expected: [{ tool: Edit, args: { f: ${matcher} } }] }`;
     const error = await parse(`tests:\n  - id: a\n    assertions:\n${line}\n`).catch(
@@ -136,16 +137,16 @@ describe('the nearest call is shown', () => {
     (await grade({ type: 'tool-trajectory', mode: 'in_order', expected: [step] }, run(...calls)))
       .reason;
   const wanted = { tool: 'Edit', args: { file_path: 'sum.js', old_string: 'a' } };
-  const head = 'Edit {"file_path":"sum.js","old_string":"a"}: not found; ';
+  const head = 'missing: Edit {"file_path":"sum.js","old_string":"a"}; ';
 
   test('with the arguments that differ', async () => {
     const other = call('Edit', { file_path: `${CWD}/lib/sum.js`, old_string: 'a' });
     const far = call('Edit', { file_path: 'x' });
     expect(await reason(wanted, far, other)).toBe(
-      `${head}nearest is Edit lib/sum.js: file_path is "lib/sum.js", expected "sum.js"`,
+      `${head}nearest: Edit lib/sum.js: file_path is "lib/sum.js", expected "sum.js"`,
     );
     expect(await reason(wanted, far)).toBe(
-      `${head}nearest is Edit x: file_path is "x", expected "sum.js"; lacks old_string`,
+      `${head}nearest: Edit x: file_path is "x", expected "sum.js"; has no old_string (it has file_path)`,
     );
   });
 
@@ -153,20 +154,20 @@ describe('the nearest call is shown', () => {
     const bash = call('Bash', { command: 'ls', cwd: '/' });
     const exact = { tool: 'Bash', args: { command: 'ls' }, args_match: 'exact', status: 'error' };
     expect(await reason(exact, bash)).toBe(
-      'Bash {"command":"ls"}: not found; nearest is Bash ls: also has cwd; status is ok, expected error',
+      'missing: Bash {"command":"ls"}, status error; nearest: Bash ls: also has cwd; status is ok, expected error',
     );
     const expected = [{ tool: 'Read' }, { tool: 'Bash' }];
     const calls = run(bash, call('Read', { file_path: 'a' }));
     const swapped = await grade({ type: 'tool-trajectory', mode: 'in_order', expected }, calls);
-    expect(swapped.reason).toMatch(/: not found; call \d of 2 matches, but not in this order/);
+    expect(swapped.reason).toMatch(/^missing: \w+; call \d of 2 matches, but out of order/);
   });
 
   test('or else the called tools', async () => {
     const bash = call('Bash', { command: 'ls' });
     expect(await reason({ tool: 'Edit' }, bash, call('Read'), bash)).toBe(
-      'Edit: not found; the calls were Bash (2 times), Read',
+      'missing: Edit; the run called Bash (2 times), Read',
     );
-    expect(await reason({ tool: 'Edit' })).toBe('Edit: not found; no tool was called');
+    expect(await reason({ tool: 'Edit' })).toBe('missing: Edit; the run called no tool');
   });
 
   test('with the part around the first difference of long texts', async () => {

@@ -1,11 +1,13 @@
 /** How the input of a call differs from the arguments that a trajectory expects. */
 import { isMap } from '../../lib/own.ts';
 import { cleanPath, PATH_FIELDS, pathInside } from '../../lib/paths.ts';
+import { quoted } from '../../lib/schema/mistakes.ts';
 import type { Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
 import {
   globPattern,
   isMatcher,
+  KINDS,
   type Matcher,
   matcher,
   type Patterns,
@@ -16,11 +18,23 @@ export const ARGS_MATCHES = ['exact', 'superset', 'subset', 'ignore'] as const;
 /** A list names the fields to compare, with dots for nested ones. */
 export type ArgsMatch = (typeof ARGS_MATCHES)[number] | readonly string[];
 
+/** A misspelt matcher would be compared as a plain map, and match nothing. */
+function misspeltIn(value: Record<string, unknown>): string | null {
+  const [name, ...others] = Object.keys(value).filter((key) => key !== 'flags');
+  if (name === undefined || others.length > 0) return null;
+  const near = is.nearestWord(name, KINDS);
+  if (near === undefined) return null;
+  return `unknown matcher ${quoted(name)}; did you mean ${near}? A map with this field is written as { equals: {…} }`;
+}
+
 /** Matchers are read at any depth below the fields themselves. */
 const argument: Read = (value, place) => {
   if (isMatcher(value)) return matcher(value, place);
   if (Array.isArray(value)) return is.listOf(argument)(value, place);
-  return isMap(value) ? is.named(argument)(value, place) : value;
+  if (!isMap(value)) return value;
+  const misspelt = misspeltIn(value);
+  if (misspelt !== null) place.mistake(misspelt, ': ');
+  return is.named(argument)(value, place);
 };
 export const argumentsOf = is.named(argument);
 

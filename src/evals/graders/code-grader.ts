@@ -84,19 +84,32 @@ export function gradeOfAnswer(answer: unknown): Grade {
     return broken(`the grader gave no score from 0 to 1: ${excerpt(JSON.stringify(answer))}`);
   const said = answer.reason ?? answer.reasoning;
   const missed = evidence.filter(({ passed }) => !passed).map(({ text }) => text);
-  const reason = typeof said === 'string' && said !== '' ? said : missed.join('; ');
+  const reason =
+    typeof said === 'string' && said !== ''
+      ? said
+      : missed.map((text) => `not met: ${text}`).join('; ');
   return { score, reason: reason || `the grader gave ${score}`, evidence };
 }
 
-function verdictOf({ failure, code, stdout, stderr }: CommandResult): Grade {
+const COMMAND_CHARS_MAX = 60;
+
+/** A command in a message; of a shell command, the text. */
+export function commandText(command: readonly string[]): string {
+  const shell = command.length === 3 && command[0] === 'sh' && command[1] === '-c';
+  const text = shell ? (command[2] as string) : command.join(' ');
+  const cut = text.length > COMMAND_CHARS_MAX ? `${text.slice(0, COMMAND_CHARS_MAX)}…` : text;
+  return `\`${cut}\``;
+}
+
+function verdictOf(called: string, { failure, code, stdout, stderr }: CommandResult): Grade {
   const words = stderr.trim() === '' ? '' : `: ${excerpt(stderr)}`;
-  if (failure !== null) return broken(`the grader ${failure}${words}`);
-  if (code !== 0) return broken(`the grader ended with exit code ${code}${words}`);
-  if (stdout.trim() === '') return broken(`the grader printed nothing${words}`);
+  if (failure !== null) return broken(`${called} ${failure}${words}`);
+  if (code !== 0) return broken(`${called} exited with code ${code}${words}`);
+  if (stdout.trim() === '') return broken(`${called} printed nothing${words}`);
   try {
     return gradeOfAnswer(JSON.parse(stdout));
   } catch {
-    return broken(`the grader did not print JSON: ${excerpt(stdout)}`);
+    return broken(`${called} did not print JSON: ${excerpt(stdout)}`);
   }
 }
 
@@ -115,5 +128,5 @@ export const codeGrader: Grader = async (options, { test, transcript, tools }) =
     env: (options.env as string[] | undefined) ?? [],
     much_output: 'refuse',
   });
-  return verdictOf(result);
+  return verdictOf(commandText(options.command as string[]), result);
 };

@@ -48,7 +48,7 @@ describe('figures', () => {
       verdict: 'fail',
       score: 0,
       reason:
-        'tokens: not known, limit 9; cost in USD: not known, limit 9; duration in ms: not known, limit 9',
+        'tokens: not known, limit 9; cost: not known, limit $9.00; duration: not known, limit 9ms',
     });
     for (const one of [
       { type: 'cost', budget: 1 },
@@ -102,6 +102,29 @@ describe('text', () => {
       const { verdict } = await grade(assertion, said(text));
       expect({ assertion, text, verdict }).toEqual({ assertion, text, verdict: want });
     }
+  });
+
+  test('a failure shows the text, and of several values those that are missing', async () => {
+    const output = said('Hello World');
+    const reasonOf = async (assertion: object) => (await grade(assertion, output)).reason;
+    const found = '"Hello World"';
+    expect(await reasonOf({ type: 'contains', value: 'x' })).toBe(
+      `the final text does not contain "x": ${found}`,
+    );
+    expect(await reasonOf({ type: 'contains-all', value: ['Hello', 'x', 'y'] })).toBe(
+      `the final text does not contain "x", "y": ${found}`,
+    );
+    expect(await reasonOf({ type: 'contains-any', value: ['x', 'y'] })).toBe(
+      `the final text contains none of "x", "y": ${found}`,
+    );
+    expect(await reasonOf({ type: 'regex', value: '^w', flags: 'i' })).toBe(
+      `the final text does not match /^w/i: ${found}`,
+    );
+    expect(await reasonOf({ type: 'is-json' })).toBe(`the final text is not JSON: ${found}`);
+    const long = await grade({ type: 'ends-with', value: 'x' }, said(`a${'b'.repeat(500)}c`));
+    expect(long.reason).toMatch(/^the final text does not end with "x": …b+c"$/);
+    const none = await grade({ type: 'equals', value: 'x' }, said(''));
+    expect(none.reason).toBe('the final text is not "x": it is empty');
   });
 
   test('a time outside the range of dates is not passed to a command', async () => {
@@ -208,7 +231,7 @@ describe('several assertions', () => {
     expect(verdict).toBe('fail');
     expect(assertions.map(({ reason, verdict: one }) => [one, reason])).toEqual([
       ['fail', 'negated: the grader failed: no commands here'],
-      ['pass', expect.stringContaining('matches: contains')],
+      ['pass', 'the final text contains "Done"'],
     ]);
   });
 });

@@ -12,7 +12,7 @@ export const MATCHER_FIELDS = {
   equals: is.anything,
 } satisfies Fields;
 
-const KINDS = ['regex', 'contains', 'glob', 'equals'] as const;
+export const KINDS = ['regex', 'contains', 'glob', 'equals'] as const;
 
 /** Exactly one of the kinds is present. */
 export interface Matcher {
@@ -32,7 +32,7 @@ export function patternFault(pattern: string, flags = ''): string | null {
     new RegExp(pattern, flags);
     return null;
   } catch (error) {
-    return `has a pattern that cannot be read: ${(error as Error).message}`;
+    return `is not a valid regular expression: ${(error as Error).message.replace(/^Invalid regular expression: /, '')}`;
   }
 }
 
@@ -82,6 +82,18 @@ export class Patterns {
     }
     return null;
   }
+}
+
+/** `contains "a"`, `does not match /a/i`: a matcher in words. */
+export function matcherText(
+  { regex, flags = '', contains, glob, equals }: Matcher,
+  holds: boolean,
+) {
+  const does = (yes: string, no: string) => (holds ? yes : `does not ${no}`);
+  if (regex !== undefined) return `${does('matches', 'match')} /${regex}/${flags}`;
+  if (contains !== undefined) return `${does('contains', 'contain')} ${JSON.stringify(contains)}`;
+  if (glob !== undefined) return `${does('matches', 'match')} the glob ${JSON.stringify(glob)}`;
+  return `${does('equals', 'equal')} ${JSON.stringify(equals)}`;
 }
 
 /** Whether a text satisfies a matcher. */

@@ -1,4 +1,5 @@
 /** Limits on a run's figures (EV-5). An unknown figure does not keep a limit. */
+import { costText, durationText } from '../../lib/figures.ts';
 import type { Transcript } from '../../model/transcript.ts';
 import { type Evidence, fact, type Grade, type Grader, type Options } from '../types.ts';
 
@@ -13,6 +14,7 @@ export const totalTokens: Figure = ({ token_usage: { input, output, cache_read, 
 interface Limit {
   what: string;
   figure: Figure;
+  text?: (value: number) => string;
 }
 /** Option → the figure it limits. */
 type Limits = Readonly<Record<string, Limit>>;
@@ -20,8 +22,12 @@ type Limits = Readonly<Record<string, Limit>>;
 const calls: Limit = { what: 'tool calls', figure: (run) => run.tool_calls_count };
 const steps: Limit = { what: 'steps', figure: (run) => run.steps };
 const tokens: Limit = { what: 'tokens', figure: totalTokens };
-const cost: Limit = { what: 'cost in USD', figure: (run) => run.cost_usd };
-const duration: Limit = { what: 'duration in ms', figure: (run) => run.duration_ms };
+const cost: Limit = { what: 'cost', figure: (run) => run.cost_usd, text: costText };
+const duration: Limit = {
+  what: 'duration',
+  figure: (run) => run.duration_ms,
+  text: durationText,
+};
 
 export const EXECUTION_LIMITS: Limits = {
   max_tool_calls: calls,
@@ -42,13 +48,14 @@ export const TOKEN_LIMITS: Limits = {
 function checkLimits(limits: Limits, options: Options, transcript: Transcript): Evidence[] {
   return Object.entries(limits)
     .filter(([name]) => options[name] !== undefined)
-    .map(([name, { what, figure }]) => {
+    .map(([name, { what, figure, text = String }]) => {
       const most = options[name] as number;
       const value = figure(transcript);
-      if (value === null) return fact(`${what}: not known, limit ${most}`, false);
-      // Sums of costs are not exact.
-      const shown = Number(value.toPrecision(12));
-      return fact(`${what}: ${shown}, limit ${most}`, value <= most);
+      if (value === null) return fact(`${what}: not known, limit ${text(most)}`, false);
+      // Rounded figures may look equal.
+      const same = value > most && text(value) === text(most);
+      const shown = same ? `${value}, limit ${most}` : `${text(value)}, limit ${text(most)}`;
+      return fact(`${what}: ${shown}`, value <= most);
     });
 }
 
@@ -80,10 +87,13 @@ function checkExploration(options: Options, transcript: Transcript): Evidence[] 
   const names = transcript.messages.flatMap((message) =>
     message.tool_calls.map((call) => call.name),
   );
-  const what = `share of calls that only look, wanted ${target} ± ${tolerance}`;
-  if (names.length === 0) return [fact(`${what}: not known, there are no calls`, false)];
+  const what = 'share of calls that only read';
+  const wanted = `expected ${target} ± ${tolerance}`;
+  if (names.length === 0)
+    return [fact(`${what}: not known, because there are no calls; ${wanted}`, false)];
   const share = names.filter((name) => LOOKING.has(name)).length / names.length;
-  return [fact(`${what}: ${share.toFixed(2)}`, Math.abs(share - target) <= tolerance + 1e-9)];
+  const near = Math.abs(share - target) <= tolerance + 1e-9;
+  return [fact(`${what}: ${share.toFixed(2)}, ${wanted}`, near)];
 }
 
 export const executionMetrics: Grader = (options, { transcript }) =>

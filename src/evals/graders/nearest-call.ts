@@ -27,6 +27,14 @@ function shown(value: unknown, other: unknown): string {
   return typeof value === 'string' ? JSON.stringify(cut) : cut;
 }
 
+const FIELDS_MAX = 8;
+
+/** The fields that a call has instead of the expected one. */
+function namesText(input: unknown): string {
+  const names = isMap(input) ? Object.keys(input).slice(0, FIELDS_MAX) : [];
+  return names.length === 0 ? '' : ` (it has ${names.map((name) => fieldName([name])).join(', ')})`;
+}
+
 type SafeCall = Pick<TranscriptCall, 'input' | 'status'>;
 
 function differenceText(
@@ -36,7 +44,7 @@ function differenceText(
 ): string {
   const name = fieldName(at);
   if (kind === 'status') return `status is ${status}, expected ${expected}`;
-  if (kind === 'missing') return `lacks ${name}`;
+  if (kind === 'missing') return `has no ${name}${at.length === 1 ? namesText(input) : ''}`;
   if (kind === 'extra') return `also has ${name}`;
   const found = valueAt(input, at);
   const is_path = PATH_FIELDS.has(String(at.at(-1))) && typeof found === 'string';

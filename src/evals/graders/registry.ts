@@ -79,8 +79,10 @@ function checkTrajectory({ mode, expected, minimums }: Options): string | null {
   return steps.length === 0 && !may_be_empty ? 'expects nothing: expected is empty' : null;
 }
 
-const checkRegex = ({ value, flags }: Options) =>
-  patternFault(value as string, flags as string | undefined);
+const checkRegex = ({ value, flags }: Options) => {
+  const fault = patternFault(value as string, flags as string | undefined);
+  return fault === null ? null : `has a value that ${fault}`;
+};
 
 const pattern: Read<string> = (value, place) => {
   const text = is.text(value, place);

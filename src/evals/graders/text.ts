@@ -2,47 +2,103 @@
 import { own } from '../../lib/own.ts';
 import { broken, fact, type Grade, type GradeContext, type Grader, type Tools } from '../types.ts';
 
-type Holds = (output: string, value: never) => boolean;
+interface Rule {
+  holds(output: string, value: string): boolean;
+  /** What the final text does, and what it does not. */
+  words: [string, string];
+}
 
 const lower = (text: string) => text.toLowerCase();
-const SHOWN_CHARS = 80;
-const shown = (value: unknown, { safe }: Tools) => {
-  const text = JSON.stringify(safe(value)) ?? '';
-  return text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text;
+
+const CONTAINS: Rule = {
+  holds: (output, value) => output.includes(value),
+  words: ['contains', 'does not contain'],
+};
+const ICONTAINS: Rule = {
+  holds: (output, value) => lower(output).includes(lower(value)),
+  words: ['contains (in any case)', 'does not contain (in any case)'],
 };
 
 /** Type → whether the output is as `value` says. */
-const RULES: Readonly<Record<string, Holds>> = {
-  contains: (output, value: string) => output.includes(value),
-  'contains-any': (output, values: string[]) => values.some((value) => output.includes(value)),
-  'contains-all': (output, values: string[]) => values.every((value) => output.includes(value)),
-  icontains: (output, value: string) => lower(output).includes(lower(value)),
-  'icontains-any': (output, values: string[]) =>
-    values.some((value) => lower(output).includes(lower(value))),
-  'icontains-all': (output, values: string[]) =>
-    values.every((value) => lower(output).includes(lower(value))),
-  'starts-with': (output, value: string) => output.trim().startsWith(value.trim()),
-  'ends-with': (output, value: string) => output.trim().endsWith(value.trim()),
-  equals: (output, value: string) => output.trim() === value.trim(),
+const RULES: Readonly<Record<string, Rule>> = {
+  contains: CONTAINS,
+  icontains: ICONTAINS,
+  'starts-with': {
+    holds: (output, value) => output.trim().startsWith(value.trim()),
+    words: ['starts with', 'does not start with'],
+  },
+  'ends-with': {
+    holds: (output, value) => output.trim().endsWith(value.trim()),
+    words: ['ends with', 'does not end with'],
+  },
+  equals: {
+    holds: (output, value) => output.trim() === value.trim(),
+    words: ['is', 'is not'],
+  },
+};
+/** Types with a list of values: one of them, or all of them, must be contained. */
+const LISTS: Readonly<Record<string, { rule: Rule; all: boolean }>> = {
+  'contains-any': { rule: CONTAINS, all: false },
+  'contains-all': { rule: CONTAINS, all: true },
+  'icontains-any': { rule: ICONTAINS, all: false },
+  'icontains-all': { rule: ICONTAINS, all: true },
 };
 
-export const TEXT_TYPES = Object.keys(RULES).filter((type) => !/-(any|all)$/.test(type));
-export const TEXTS_TYPES = Object.keys(RULES).filter((type) => /-(any|all)$/.test(type));
+export const TEXT_TYPES = Object.keys(RULES);
+export const TEXTS_TYPES = Object.keys(LISTS);
 
-function gradeOf(holds: boolean, what: string, { transcript, tools }: GradeContext): Grade {
-  const reason = `the final text ${holds ? 'matches' : 'does not match'}: ${what}`;
-  const evidence = [fact(`final text: ${shown(transcript.final_output, tools)}`, holds)];
-  return { score: holds ? 1 : 0, reason, evidence };
+const VALUE_CHARS = 80;
+const OUTPUT_CHARS = 160;
+
+function shown(value: unknown, { safe }: Tools, most = VALUE_CHARS): string {
+  const text = JSON.stringify(safe(value)) ?? '';
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-export const textGrader =
-  (type: string): Grader =>
-  ({ value }, context) =>
-    gradeOf(
-      (own(RULES, type) as Holds)(context.transcript.final_output, value as never),
-      `${type} ${shown(value, context.tools)}`,
-      context,
-    );
+/** The part of the final text that the type compares: its end, or its beginning. */
+function outputText(type: string, { transcript, tools }: GradeContext): string {
+  const text = tools.safe(transcript.final_output).trim();
+  if (text === '') return 'it is empty';
+  const quoted = JSON.stringify(text);
+  if (quoted.length <= OUTPUT_CHARS) return quoted;
+  return type === 'ends-with'
+    ? `…${quoted.slice(-OUTPUT_CHARS)}`
+    : `${quoted.slice(0, OUTPUT_CHARS)}…`;
+}
+
+/** A failure shows the text, so that the difference is visible. */
+function gradeOf(holds: boolean, what: string, type: string, context: GradeContext): Grade {
+  const found = outputText(type, context);
+  const reason = `the final text ${what}${holds ? '' : `: ${found}`}`;
+  return { score: holds ? 1 : 0, reason, evidence: [fact(`final text: ${found}`, holds)] };
+}
+
+const oneText =
+  (type: string, rule: Rule): Grader =>
+  ({ value }, context) => {
+    const holds = rule.holds(context.transcript.final_output, value as string);
+    const what = `${rule.words[holds ? 0 : 1]} ${shown(value, context.tools)}`;
+    return gradeOf(holds, what, type, context);
+  };
+
+const severalTexts =
+  (type: string, { rule, all }: { rule: Rule; all: boolean }): Grader =>
+  ({ value }, context) => {
+    const values = value as string[];
+    const missing = values.filter((one) => !rule.holds(context.transcript.final_output, one));
+    const holds = all ? missing.length === 0 : missing.length < values.length;
+    const list = (texts: readonly string[]) =>
+      texts.map((one) => shown(one, context.tools)).join(all || !holds ? ', ' : ' or ');
+    const [does, does_not] = rule.words;
+    const lacks = all ? does_not : does.replace('contains', 'contains none of');
+    const what = holds ? `${does} ${list(values)}` : `${lacks} ${list(missing)}`;
+    return gradeOf(holds, what, type, context);
+  };
+
+export function textGrader(type: string): Grader {
+  const list = own(LISTS, type);
+  return list === undefined ? oneText(type, own(RULES, type) as Rule) : severalTexts(type, list);
+}
 
 export const isJson: Grader = (_, context) => {
   let holds = true;
@@ -51,7 +107,7 @@ export const isJson: Grader = (_, context) => {
   } catch {
     holds = false;
   }
-  return gradeOf(holds, 'is-json', context);
+  return gradeOf(holds, holds ? 'is JSON' : 'is not JSON', 'is-json', context);
 };
 
 export const regex: Grader = async (options, context) => {
@@ -59,5 +115,7 @@ export const regex: Grader = async (options, context) => {
   const { value, flags = '' } = options as { value: string; flags?: string };
   const { matched, failure } = await tools.matches(value, flags, [transcript.final_output]);
   if (failure !== null) return broken(failure);
-  return gradeOf(matched[0] === true, `regex ${shown(value, tools)}`, context);
+  const holds = matched[0] === true;
+  const what = `${holds ? 'matches' : 'does not match'} /${tools.safe(value)}/${flags}`;
+  return gradeOf(holds, what, 'regex', context);
 };

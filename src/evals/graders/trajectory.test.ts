@@ -32,8 +32,8 @@ describe('tool-trajectory', () => {
       score: 1,
       reason: 'the calls are as expected',
       evidence: [
-        { text: 'Read {"file_path":"/b"}: found, Read /b', passed: true, call_id: 'c2' },
-        { text: 'Edit: found, Edit /b', passed: true, call_id: 'c3' },
+        { text: 'found: Read {"file_path":"/b"}: Read /b', passed: true, call_id: 'c2' },
+        { text: 'found: Edit: Edit /b', passed: true, call_id: 'c3' },
       ],
       weight: 1,
       required: false,

@@ -1,8 +1,17 @@
 /** `tool-trajectory`: whether the calls are the expected ones (EV-4). */
 import { callText } from '../../lib/call-text.ts';
+import { durationText, plural } from '../../lib/figures.ts';
 import type { TranscriptCall } from '../../model/transcript.ts';
 import { EVAL_LIMITS } from '../limits.ts';
-import { broken, type Evidence, fact, type Grade, type Grader, type Tools } from '../types.ts';
+import {
+  broken,
+  type Evidence,
+  fact,
+  factText,
+  type Grade,
+  type Grader,
+  type Tools,
+} from '../types.ts';
 import { type ArgsMatch, type Comparing, type Difference, differences } from './args-match.ts';
 import { Patterns } from './matchers.ts';
 import { calledText, differencesText, hasPattern } from './nearest-call.ts';
@@ -26,7 +35,9 @@ interface Trajectory {
   args_match?: ArgsMatch;
 }
 
-const TEXT_CHARS_MAX = 80;
+const TEXT_CHARS_MAX = 120;
+const cut = (text: string) =>
+  text.length > TEXT_CHARS_MAX ? `${text.slice(0, TEXT_CHARS_MAX)}…` : text;
 
 class Comparison implements Sides {
   readonly calls: readonly TranscriptCall[];
@@ -51,12 +62,13 @@ class Comparison implements Sides {
   /** A short description of a call. */
   shown({ name, input }: TranscriptCall): string {
     const text = callText(this.#safe(input), this.#comparing.roots[0] ?? null);
-    return `${name} ${text}`.trim().slice(0, TEXT_CHARS_MAX);
+    return cut(`${name} ${text}`.trim());
   }
 
-  #wanted({ tool, args }: Step): string {
-    if (args === undefined || args === 'any') return tool;
-    return `${tool} ${JSON.stringify(this.#safe(args))}`.slice(0, TEXT_CHARS_MAX);
+  #wanted({ tool, args, status }: Step): string {
+    const input =
+      args === undefined || args === 'any' ? '' : ` ${JSON.stringify(this.#safe(args))}`;
+    return `${cut(`${tool}${input}`)}${status === undefined ? '' : `, status ${status}`}`;
   }
 
   #differences(step: Step, call: TranscriptCall) {
@@ -90,8 +102,8 @@ class Comparison implements Sides {
       const call = this.calls[assignment[at] as number];
       const found =
         call === undefined
-          ? fact(`${this.#wanted(step)}: not found; ${this.#nearest(step)}`, false)
-          : fact(`${this.#wanted(step)}: found, ${this.shown(call)}`, true, call.id);
+          ? { ...fact(`missing: ${this.#wanted(step)}`, false), detail: this.#nearest(step) }
+          : fact(`found: ${this.#wanted(step)}: ${this.shown(call)}`, true, call.id);
       return step.max_duration_ms === undefined ? [found] : [found, timeFact(step, call)];
     });
   }
@@ -101,15 +113,15 @@ class Comparison implements Sides {
     const [first] = alike;
     if (first === undefined) {
       const called = calledText(this.calls.map(({ name }) => name));
-      return called === '' ? 'no tool was called' : `the calls were ${called}`;
+      return called === '' ? 'the run called no tool' : `the run called ${called}`;
     }
     const { call, list } = alike
       .slice(0, NEAREST_MAX)
       .map((one) => ({ call: one, list: this.#mismatches(step, one) }))
       .reduce((best, next) => (next.list.length < best.list.length ? next : best));
-    if (list.length > 0) return `nearest is ${this.shown(call)}: ${this.#inWords(list, call)}`;
+    if (list.length > 0) return `nearest: ${this.shown(call)}: ${this.#inWords(list, call)}`;
     const place = this.calls.indexOf(call) + 1;
-    return `call ${place} of ${this.calls.length} matches, but not in this order or for another step`;
+    return `call ${place} of ${this.calls.length} matches, but out of order or taken by another step`;
   }
 
   #mismatches(step: Step, call: TranscriptCall): Difference[] {
@@ -134,16 +146,20 @@ function inTime({ max_duration_ms = 0 }: Step, { duration_ms }: TranscriptCall):
 }
 
 function timeFact(step: Step, call: TranscriptCall | undefined): Evidence {
-  const limit = `limit ${step.max_duration_ms} ms`;
+  const limit = `limit ${durationText(step.max_duration_ms ?? 0)}`;
   if (call === undefined) return fact(`${step.tool}: no duration, ${limit}`, false);
-  const took = call.duration_ms === null ? 'duration not known' : `took ${call.duration_ms} ms`;
+  const took =
+    call.duration_ms === null ? 'duration not known' : `took ${durationText(call.duration_ms)}`;
   return fact(`${step.tool}: ${took}, ${limit}`, inTime(step, call), call.id);
 }
 
 function minimumFacts(minimums: Trajectory['minimums'], calls: readonly TranscriptCall[]) {
   return Object.entries(minimums).map(([tool, least]) => {
     const count = calls.filter(({ name }) => name === tool).length;
-    return fact(`${tool}: called ${count} times, at least ${least} expected`, count >= least);
+    return fact(
+      `${tool}: called ${plural(count, 'time')}, expected at least ${least}`,
+      count >= least,
+    );
   });
 }
 
@@ -178,7 +194,7 @@ function gradeOf(evidence: Evidence[]): Grade {
   const more = missed.length > 1 ? ` (and ${missed.length - 1} more)` : '';
   return {
     score,
-    reason: first === undefined ? 'the calls are as expected' : `${first.text}${more}`,
+    reason: first === undefined ? 'the calls are as expected' : `${factText(first)}${more}`,
     evidence: evidence.slice(0, EVAL_LIMITS.evidence_max),
   };
 }

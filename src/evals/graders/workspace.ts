@@ -12,8 +12,8 @@ import {
   type Grader,
   type Options,
 } from '../types.ts';
-import { timeOf } from './code-grader.ts';
-import { type Matcher, Patterns, textHolds } from './matchers.ts';
+import { commandText, timeOf } from './code-grader.ts';
+import { type Matcher, matcherText, Patterns, textHolds } from './matchers.ts';
 
 /** All facts must hold; the reason names the others. */
 function gradeOf(evidence: Evidence[], done: string, more = ''): Grade {
@@ -24,14 +24,14 @@ function gradeOf(evidence: Evidence[], done: string, more = ''): Grade {
 
 const TAIL_CHARS = 200;
 
-/** The end of the output, which is the most informative part of a test run. */
-function tailOf({ stdout, stderr }: CommandResult): string {
-  const text = (stderr.trim() || stdout.trim()).slice(-TAIL_CHARS);
-  return text === '' ? '' : `: ${JSON.stringify(text)}`;
+/** The end of a stream, which is the most informative part of a test run. */
+function tailOf(name: 'stdout' | 'stderr', { [name]: stream }: CommandResult): string {
+  const text = stream.trim();
+  const cut = text.length > TAIL_CHARS ? '…' : '';
+  return text === '' ? '' : `; ${name}: ${JSON.stringify(`${cut}${text.slice(-TAIL_CHARS)}`)}`;
 }
 
-const outputFact = (name: string, wanted: Matcher, holds: boolean) =>
-  fact(`${name} ${holds ? 'matches' : 'does not match'} ${JSON.stringify(wanted)}`, holds);
+const tailsOf = (result: CommandResult) => `${tailOf('stdout', result)}${tailOf('stderr', result)}`;
 
 interface CommandOptions {
   command: readonly string[];
@@ -48,7 +48,8 @@ export const command: Grader = async (options, { place, tools }) => {
     ...{ command, cwd: place.folder, timeout_ms: timeOf(options), input: '', env },
     much_output: 'tail',
   });
-  if (result.failure !== null) return broken(`the command ${result.failure}${tailOf(result)}`);
+  const called = commandText(command);
+  if (result.failure !== null) return broken(`${called} ${result.failure}${tailsOf(result)}`);
   const patterns = new Patterns();
   const outputs = Object.entries({ stdout, stderr }) as ['stdout' | 'stderr', Matcher?][];
   const facts = () =>
@@ -62,8 +63,16 @@ export const command: Grader = async (options, { place, tools }) => {
   if (failure !== null) return broken(failure);
   const code = exit_code === 'any' ? [] : [codeFact(result.code, exit_code)];
   const cut = result.dropped > 0 ? ` (${result.dropped} bytes of output were not kept)` : '';
-  return gradeOf([...code, ...facts()], `exit code ${result.code}`, `${tailOf(result)}${cut}`);
+  const grade = gradeOf(
+    [...code, ...facts()],
+    `exit code ${result.code}`,
+    `${tailsOf(result)}${cut}`,
+  );
+  return { ...grade, reason: `${called}: ${grade.reason}` };
 };
+
+const outputFact = (name: string, wanted: Matcher, holds: boolean) =>
+  fact(`${name} ${matcherText(wanted, holds)}`, holds);
 
 const codeFact = (code: number | null, wanted: number) =>
   fact(`exit code ${code}${code === wanted ? '' : `, expected ${wanted}`}`, code === wanted);
@@ -108,12 +117,12 @@ export const file: Grader = async (options, { place, tools }) => {
   const evidence = [
     ...(exists === undefined ? [] : [existsFact(path, facts, exists)]),
     ...(changed === undefined ? [] : [changedFact(path, facts, changed)]),
-    ...(contains === undefined
+    ...(contains === undefined || !facts.exists
       ? []
       : [contentFact(asked, facts, { contains }, facts.text?.includes(contains))]),
-    ...(matches === undefined
+    ...(matches === undefined || !facts.exists
       ? []
-      : [contentFact(asked, facts, { regex: matches }, found?.matched[0])]),
+      : [contentFact(asked, facts, { regex: matches, flags }, found?.matched[0])]),
   ];
   return gradeOf(evidence, evidence.map(({ text }) => text).join('; '));
 };
@@ -121,19 +130,23 @@ export const file: Grader = async (options, { place, tools }) => {
 const UNKNOWN_CHANGES = 'grade the recorded run with --run, or start it with the test';
 
 const existsFact = (path: string, { exists }: FileFacts, wanted: boolean) =>
-  fact(`${path} ${exists ? 'exists' : 'does not exist'}`, exists === wanted);
+  fact(
+    `${path} ${exists ? 'exists' : 'does not exist'}${exists && !wanted ? ', but should not' : ''}`,
+    exists === wanted,
+  );
 
 const changedFact = (path: string, { changed }: FileFacts, wanted: boolean) =>
-  fact(`${path} was ${changed ? '' : 'not '}changed`, changed === wanted);
+  fact(
+    `${path} was ${changed ? '' : 'not '}changed${changed === wanted ? '' : `, but should ${wanted ? '' : 'not '}have been`}`,
+    changed === wanted,
+  );
 
-function contentFact(
+const contentFact = (
   { path }: FileOptions,
-  { text, exists }: FileFacts,
+  { text }: FileFacts,
   wanted: Matcher,
   holds = false,
-): Evidence {
-  const what = JSON.stringify(wanted);
-  if (text === null)
-    return fact(`${path} ${exists ? 'is not a readable text file' : 'is missing'}: ${what}`, false);
-  return fact(`${path} ${holds ? 'matches' : 'does not match'} ${what}`, holds);
-}
+): Evidence =>
+  text === null
+    ? fact(`${path} is not a readable text file`, false)
+    : fact(`${path} ${matcherText(wanted, holds)}`, holds);
