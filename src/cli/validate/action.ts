@@ -136,7 +136,7 @@ async function judgeFiles(
   return failed || unread > 0 ? 1 : 0;
 }
 
-/** For a stream of none of the formats, whose report would be all rules that could not be judged; otherwise null. */
+/** The hint for a stream of no known format, which no rule could judge; otherwise null. */
 async function foreignText(path: string, report: Report): Promise<string | null> {
   const { format, lines, faulty } = report;
   if (format !== 'live' || lines === 0 || faulty < lines) return null;

@@ -4,7 +4,7 @@ import { broken, fact, type Grade, type GradeContext, type Grader, type Tools } 
 
 interface Rule {
   holds(output: string, value: string): boolean;
-  /** What the final text does, and what it does not. */
+  /** The expectations that the final text meets, and the others. */
   words: [string, string];
 }
 
