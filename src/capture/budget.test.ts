@@ -24,10 +24,10 @@ test.each<[When, string | null]>([
   ['live', null],
   [
     'end',
-    'Toy reports its cost only at the end; use --max-tokens, --max-tool-calls, --max-steps or --timeout',
+    'Toy reports its cost only at the end.\nUse --max-tokens, --max-tool-calls, --max-steps or --timeout',
   ],
-  ['after', 'Toy reports its cost only at the end;'],
-  ['never', 'Toy never reports its cost; use'],
+  ['after', 'Toy reports its cost only at the end.'],
+  ['never', 'Toy never reports its cost.'],
 ])('a limit on a cost that is known %s', (cost, why) => {
   const capabilities = { cost, usage: 'live', call_requests: 'live', steps: 'live' };
   const agent = { id: 'toy', title: 'Toy', capabilities } as unknown as Agent;

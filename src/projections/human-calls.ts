@@ -70,7 +70,7 @@ export class CallText {
     const reason = call?.reason ?? null;
     // A long reason gets separate lines.
     const below = reason !== null && columns(reason) > this.#style.width / 3;
-    const notes = resultNotes(data, below ? null : reason);
+    const notes = resultNotes(data, below ? null : reason, this.#style);
     const tail =
       notes.length === 0
         ? ''
@@ -98,10 +98,16 @@ export class CallText {
   }
 }
 
-function resultNotes(data: DataOf<'call_finished'>, reason: string | null): string[] {
+function resultNotes(
+  data: DataOf<'call_finished'>,
+  reason: string | null,
+  { unicode }: HumanStyle,
+): string[] {
   const notes: string[] = [];
+  // The plain mark of a denied call is that word.
+  const in_mark = !unicode && data.status === 'denied';
   if (data.exit_code !== null && data.exit_code !== 0) notes.push(`exit ${data.exit_code}`);
-  else if (data.status !== 'ok' && data.status !== 'error') notes.push(data.status);
+  else if (data.status !== 'ok' && data.status !== 'error' && !in_mark) notes.push(data.status);
   if (reason !== null) notes.push(reason);
   if (data.duration_ms !== null) notes.push(durationText(data.duration_ms));
   return notes;

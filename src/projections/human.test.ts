@@ -111,7 +111,7 @@ describe('human output', () => {
     const text = print(failingRun(createMaker()), { unicode: false });
     expect(text).toMatch(/^[\x20-\x7e\n]*$/);
     expect(text).toContain('\nFAIL   Bash npm test (exit 3, 1.2s)\n');
-    expect(text).toContain('\ndenied Bash rm -rf x (denied, not allowed)\n');
+    expect(text).toContain('\ndenied Bash rm -rf x (not allowed)\n');
     expect(text).toContain('\nFAIL agent_error - 1 step - 2 calls, 1 failed, 1 denied\n');
     const make = createMaker();
     const fine = [make('call_requested'), make('call_finished'), make('run_finished')];

@@ -39,6 +39,8 @@ test('unknown sequences are ignored, and a lone escape does not swallow the next
     held: '',
   });
   expect(readKeys('', '\u001b')).toEqual({ keys: [], held: '\u001b' });
+  expect(readKeys('', '\u001b\u001b')).toEqual({ keys: ['<escape>'], held: '\u001b' });
+  expect(readKeys('\u001b', '\u001b[A')).toEqual({ keys: ['<escape>', '<up>'], held: '' });
 });
 
 test('keys have the names that people use', () => {

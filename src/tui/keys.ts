@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** One key: an escape sequence, a lone escape before something else, or a character. */
-const SEQUENCE = /\u001b\[[0-9;?]*[@-~]|\u001bO[@-~]|\u001b(?=[^[O])|[^\u001b]/gu;
+const SEQUENCE = /\u001b\[[0-9;?]*[@-~]|\u001bO[@-~]|\u001b(?=[^[O]|$)|[^\u001b]/gu;
 /** The beginning of a sequence at the end of a read. No known sequence is longer than this allows. */
 const UNFINISHED = /\u001b(?:\[[0-9;?]{0,16}|O)?$/;
 const CONTROL = /^[\0-\x1f\x7f-\x9f]/;

@@ -32,10 +32,22 @@ export function movePage(screen: RunScreen, page: OpenPage, move: Move): void {
   page.found = null;
 }
 
+/** A prompt may be as long as an output: its lines are cached. */
+const prompts = new WeakMap<TuiState, { prompt: string; cols: number; lines: PageLine[] }>();
+
+function promptLines(state: TuiState, cols: number): PageLine[] {
+  const prompt = state.prompt ?? 'unknown';
+  const kept = prompts.get(state);
+  if (kept?.prompt === prompt && kept.cols === cols) return kept.lines;
+  const lines = wrapped(prompt, cols, () => 'plain');
+  prompts.set(state, { prompt, cols, lines });
+  return lines;
+}
+
 const NAME_WIDTH = 9;
 
 function aboutLines(state: TuiState, cols: number): PageLine[] {
-  const { run, prompt, open_calls, failed, denied } = state;
+  const { run, open_calls, failed, denied } = state;
   const { started, names, usage } = run;
   const { cost_usd, tokens } = usage;
   const used = tokensUsed(tokens);
@@ -51,13 +63,12 @@ function aboutLines(state: TuiState, cols: number): PageLine[] {
     ['tokens', used === null ? null : tokensText(used, tokens).replace(' tokens', '')],
     ['cost', cost_usd === null ? null : costText(cost_usd)],
   ];
-  const plain = () => 'plain' as const;
   return [
     { text: 'prompt', tone: 'bold' },
-    ...wrapped(prompt ?? 'unknown', cols, plain),
+    ...promptLines(state, cols),
     { text: '', tone: 'plain' },
     ...facts.flatMap(([name, value]) =>
-      wrapped(`${name.padEnd(NAME_WIDTH)}${value ?? 'unknown'}`, cols, plain),
+      wrapped(`${name.padEnd(NAME_WIDTH)}${value ?? 'unknown'}`, cols, () => 'plain'),
     ),
   ];
 }

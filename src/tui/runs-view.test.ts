@@ -117,5 +117,5 @@ test('fits any size, shows its keys, and reports when there are no runs', () => 
     }
     if (help) press('q');
   }
-  expect(listOf(0).lines()[2]).toBe(' No runs.');
+  expect(listOf(0).lines()[2]).toMatch(/^ No runs yet\. Record one: tacho run /);
 });

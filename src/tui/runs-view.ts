@@ -156,7 +156,10 @@ export class RunsView<T extends ListedRun> {
   #body(size: Size, style: TuiStyle): string[] {
     const room = roomOf(size);
     if (this.#help !== null) return helpIn(this.#help, size, style);
-    const text = this.#runs.length === 0 ? 'No runs.' : 'No runs match. Esc shows all.';
+    const text =
+      this.#runs.length === 0
+        ? 'No runs yet. Record one: tacho run --agent demo "try it"'
+        : 'No runs match. Esc shows all.';
     if (this.#matching().length === 0)
       return ['', fill(` ${cut(text, size.cols - 1, style)}`, size.cols)];
     const cols = Math.max(1, size.cols - 2);

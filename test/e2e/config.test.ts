@@ -183,7 +183,7 @@ const MISTAKES: [string, string, string][] = [
   [
     'an unknown default_target',
     'default_target: b\ntargets:\n  a: { agent: demo }\n',
-    ':1:1: default_target names no target; there are a',
+    ':1:1: default_target is not the name of a target; targets: a',
   ],
   ['an invalid redact pattern', 'redact: ["("]\n', ''],
 ];

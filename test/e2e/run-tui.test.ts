@@ -48,7 +48,7 @@ test('the view stays when the run ends: a call is opened, searched and closed; t
   expect(code).toBe(0);
   expect(terminal.alternate()).toBe(false);
   expect(has('10 calls')(terminal.lines())).toBe(true);
-  expect(has('How to use it is in')(terminal.lines())).toBe(true);
+  expect(has('Its usage is described in')(terminal.lines())).toBe(true);
 });
 
 /** An agent that works until a file appears. */

@@ -57,9 +57,13 @@ colour: red
     'tacho.yaml:15:5: targets["b c"].log_format is the old name of stream_log: give stream_log alone',
     'tacho.yaml:16:3: targets.d must be a map',
     'tacho.yaml:17:3: targets.__proto__ lacks the field agent',
-    expect.stringMatching(/^tacho\.yaml:18:10: redact\[0\] redaction pattern "\(" is no regular/),
+    expect.stringMatching(
+      /^tacho\.yaml:18:10: redact\[0\] redaction pattern "\(" is not a valid regular/,
+    ),
     'tacho.yaml:18:21: redact[2] must be a string',
-    expect.stringMatching(/^tacho\.yaml:18:24: redact\[3\] redaction pattern "\[" is no regular/),
+    expect.stringMatching(
+      /^tacho\.yaml:18:24: redact\[3\] redaction pattern "\[" is not a valid regular/,
+    ),
     'tacho.yaml:20:5: retention[0].max_age must be a time like 12h, 30d or 8w',
     expect.stringMatching(
       /^tacho\.yaml:21:5: retention\[0\]\.status must be one of ok, failed, agent_error, /,

@@ -176,7 +176,7 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
   const { targets = {}, default_target = null, redact = [], retention = [] } = found;
   if (default_target !== null && !Object.hasOwn(targets, default_target)) {
     const there = Object.keys(targets).join(', ') || 'none';
-    place.inside('default_target').mistake(`names no target; there are ${there}`);
+    place.inside('default_target').mistake(`is not the name of a target; targets: ${there}`);
   }
   report.end();
   const policies = retention.filter((item) => item !== null);

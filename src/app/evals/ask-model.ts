@@ -73,7 +73,7 @@ type Destination = Pick<ModelRequest, 'api' | 'base_url' | 'api_key_env'>;
 
 const originOf = (url: string) => URL.parse(url)?.origin ?? url;
 
-/** The variable of a missing key. Another host may need no key. */
+/** The variable that should contain the missing key. Another host may need no key. */
 export function missingKey(request: Destination, env: NodeJS.ProcessEnv): string | null {
   const name = request.api_key_env ?? APIS[request.api].key_env;
   const needed = request.base_url === null || request.api_key_env !== null;

@@ -61,7 +61,9 @@ verifies('ST-3', 'all mistakes of a meta.json are reported, without a secret in 
     'meta.json:1:268: config.limits lacks the field steps',
     'meta.json:1:268: config.limits lacks the field same_calls',
     'meta.json:1:305: started_ms must be a whole number from 0 to 253402300799999',
-    expect.stringMatching(/^meta\.json:1:352: redact\[0\] redaction pattern "\(" is no regular/),
+    expect.stringMatching(
+      /^meta\.json:1:352: redact\[0\] redaction pattern "\(" is not a valid regular/,
+    ),
     'meta.json:1:368: secrets.KEY must be a string',
     'meta.json:1:436: agent lacks the field pid',
     'meta.json:1:436: agent lacks the field start',

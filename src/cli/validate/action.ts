@@ -136,7 +136,7 @@ async function judgeFiles(
   return failed || unread > 0 ? 1 : 0;
 }
 
-/** The hint for a stream of no known format, which no rule could judge; otherwise null. */
+/** A hint for a stream of an unknown format, instead of a report in which no rule could be judged; otherwise null. */
 async function foreignText(path: string, report: Report): Promise<string | null> {
   const { format, lines, faulty } = report;
   if (format !== 'live' || lines === 0 || faulty < lines) return null;

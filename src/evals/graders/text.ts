@@ -4,7 +4,7 @@ import { broken, fact, type Grade, type GradeContext, type Grader, type Tools } 
 
 interface Rule {
   holds(output: string, value: string): boolean;
-  /** The expectations that the final text meets, and the others. */
+  /** The two verbs for the final text: it does, or does not. */
   words: [string, string];
 }
 
