@@ -60,12 +60,12 @@ function typeText(type: LiveType): string {
 
 const ENVELOPE = [
   ['type', 'one of the types below'],
-  ['timestamp', 'when it happened: `YYYY-MM-DDTHH:mm:ss.SSSZ`, never going back within a session'],
-  ['session_id', 'the session it belongs to'],
-  ['correlation_id', 'the call it belongs to; the same on all messages of one call'],
+  ['timestamp', 'time of the event: `YYYY-MM-DDTHH:mm:ss.SSSZ`, never going back within a session'],
+  ['session_id', 'session of the message'],
+  ['correlation_id', 'call of the message; the same in all messages of one call'],
   ['message_id', 'id of the message, unique for its sender'],
-  ['seq', "counts a session's messages from 1, without a gap"],
-  ['ack_required', 'whether the sender expects an acknowledgement; null: the default of the type'],
+  ['seq', 'number of the message in its session: from 1, without a gap'],
+  ['ack_required', 'whether the sender expects an acknowledgement; null: the default for the type'],
   ['trace', 'W3C trace context: `{traceparent, tracestate}`, or null'],
   ['data', 'fields of the type; unlisted fields are kept and passed on'],
 ];
@@ -120,16 +120,15 @@ const ERRORS = [
   ['TOOL_TIMEOUT', "in a response's `error`: the call exceeded its time limit", ''],
 ];
 
-const CONNECTION = `1. The peer sends \`handshake_request\`; other messages are refused before it. The answer has the interval of heartbeats and
+const CONNECTION = `1. The peer sends \`handshake_request\`; any other message before it is refused. The answer contains the heartbeat interval and
    the number of credits.
 2. \`resume\` names a session and takes it over from the connection that had it. \`resume_from_seq\` is the number that its next
-   message must have. A connection that carries several sessions resumes each with a handshake of its own; those change nothing
-   else.
+   message must have. A connection that carries several sessions sends one more handshake for each of them; these only resume.
 3. A numbered message costs a credit; \`error\`, \`interrupt\` and \`session_end\` cost none. Without credits a sender
    waits for \`flow_control\`; its \`available_credits\` replaces the count.
-4. \`ack\` has the number up to which a session is on disk. A message without an acknowledgement is sent again after 1 s, 2 s,
-   4 s, up to 60 s. A message that arrives twice is stored once, and acknowledged again whether or not it asks for that.
-5. Both send \`heartbeat\`. A peer that misses three of them is disconnected. A sender reconnects after 1 s, 2 s, 4 s, up to
+4. \`ack\` contains the number up to which a session is on disk. A message without an acknowledgement is sent again after 1 s, 2 s,
+   4 s, up to 60 s. A message that arrives twice is stored once, and always acknowledged again.
+5. Both sides send \`heartbeat\`. A peer that misses three of them is disconnected. A sender reconnects after 1 s, 2 s, 4 s, up to
    60 s.`;
 
 const INTRO = `# The live protocol
@@ -157,16 +156,16 @@ export function liveReference(): string[] {
       ENVELOPE.map(([name = '', what = '']) => [code(name), what]),
     ),
     `Ids (\`session_id\`, \`correlation_id\`, \`message_id\`, \`call_id\`) have at most ${LIMITS.live_id_chars_max} characters.`,
-    `Messages of an agent, numbered and stored: ${list(AGENT_MESSAGE_TYPES)}.`,
+    `Messages of an agent, which are numbered and stored: ${list(AGENT_MESSAGE_TYPES)}.`,
     `Messages of a client to an agent: ${list(CLIENT_MESSAGE_TYPES)}.`,
     `Messages of a connection: ${list(CONTROL_MESSAGE_TYPES)}.`,
-    'The role of the handshake decides which messages a peer may send: those of an agent need `agent`, those of a client\n`client`; both may subscribe. A subscriber may send `flow_control`: it then receives at most that number of further messages,\napart from `error`, `interrupt` and `session_end`, until it sends a new number.',
+    'The role in the handshake decides which messages a peer may send: the role `agent` messages of an agent, the role `client`\nmessages of a client. Both may subscribe. After a subscriber has sent `flow_control`, it receives at most that number of further\nmessages, apart from `error`, `interrupt` and `session_end`, until it sends a new number.',
     '## A connection',
     CONNECTION,
     '## Types',
     ...types.map(typeText),
     '## Errors',
-    'An invalid message is answered with `error`, which names the field and, in `caused_by`, the message. The connection stays\nopen.',
+    'The collector answers an invalid message with `error`, which names the field and, in `caused_by`, the message. The connection\nstays open.',
     markdownTable(
       ['code', 'when', 'details'],
       ERRORS.map(([name = '', when = '', details = '']) => [
@@ -176,7 +175,7 @@ export function liveReference(): string[] {
       ]),
     ),
     '## Rules',
-    'Each rule has a threshold: the share of checks that must pass. A rule that a stream cannot show is not judged, and never\npassed.',
+    'Each rule has a threshold: the share of checks that must pass. A rule without anything to check is not judged, which is not the\nsame as passed.',
     markdownTable(['rule', 'section', 'what', 'threshold', 'not judged when'], rules),
     '## The sample',
     'One message in a hundred is sampled for review, the same on every machine: FNV-1a (32 bits) over `SESSION:SEQ`, one\nbyte per character below U+0100, and two, the lower first, above; then the last step of MurmurHash3 (`h ^= h >>> 16`,\n`h *= 0x85ebca6b`, `h ^= h >>> 13`, `h *= 0xc2b2ae35`, `h ^= h >>> 16`); sampled when the remainder by 100 is 0.',

@@ -160,8 +160,8 @@ function live({ path }: StateDir): Finding[] {
   const waiting = waitingIn(paths.outbox);
   const bytes = bytesOf(stateDirAt(paths.dir).journal);
   const refused = filesIn(paths.outbox).filter((name) => name.endsWith('.refused')).length;
-  const sent = `${waiting} sessions are being sent or wait for their collectors`;
-  const kept = `${refused} refused ones are kept in ${paths.outbox}`;
+  const sent = `${plural(waiting, 'session')} waiting for a collector; the next tacho run, emit or serve sends them`;
+  const kept = `${plural(refused, 'session')} refused by a collector: *.refused in ${paths.outbox}; remove the files to discard them`;
   return [
     ...(waiting > 0 ? [{ name: 'outbox', ok: null, detail: sent }] : []),
     ...(refused > 0 ? [{ name: 'refused', ok: null, detail: kept }] : []),
