@@ -45,7 +45,7 @@ export class CallText {
   shown(data: DataOf<'call_requested'>): ShownCall {
     return {
       tool: headCopy(data.tool, LIMITS.name_chars_max),
-      about: callText(data.input, this.#cwd),
+      about: callText(data.input, this.#cwd, data.tool),
       indent: data.parent_call_id === null ? '' : SUB_AGENT_INDENT,
       diff: data.tool === 'Edit' ? editDiff(data.input) : '',
       reason: null,

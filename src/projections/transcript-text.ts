@@ -128,7 +128,7 @@ class Text {
 
   #call(call: TranscriptCall): string[] {
     const { full, colour, width } = this.#options;
-    const about = callText(call.input, this.#facts.source.cwd);
+    const about = callText(call.input, this.#facts.source.cwd, call.name);
     const notes = notesOf(call);
     const room = Math.max(20, width - call.name.length - notes.length - 16);
     const head = `  ${markOf(call.status, this.#options)} ${colour.bold(this.#line(call.name))} ${oneLine(about, room, ellipsisOf(this.#options))}${notes === '' ? '' : ` ${colour.dim(`(${notes})`)}`}`;

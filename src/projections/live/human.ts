@@ -164,7 +164,9 @@ export class LiveHuman {
 
   request(message: SeenMessage): string[] {
     const { name, args } = message.data;
-    const what = `${text(name)} ${callText(args, null)}`.slice(0, 4 * this.style.width).trim();
+    const what = `${text(name)} ${callText(args, null, text(name))}`
+      .slice(0, 4 * this.style.width)
+      .trim();
     if (this.#calls.size < LIMITS.live_open_calls_max)
       this.#calls.set(this.#keyOf(message), { what, at_ms: isoTime(message.timestamp) ?? 0 });
     const sign = this.style.unicode ? '→' : '>';
