@@ -73,9 +73,10 @@ function commandParts(command: Command, path: string): string[] {
   parts.push(markdownTable(['option', ''], optionRows(command, help)));
   const after = textAfterHelp(command);
   if (after !== '') parts.push(`\`\`\`text\n${after}\n\`\`\``);
-  const children = command.commands.flatMap((child) =>
-    commandParts(child, `${path} ${child.name()}`),
-  );
+  // Names of hidden commands begin with an underscore.
+  const children = command.commands
+    .filter((child) => !child.name().startsWith('_'))
+    .flatMap((child) => commandParts(child, `${path} ${child.name()}`));
   return [...parts, ...children];
 }
 

@@ -199,7 +199,7 @@ verifies(
       const result = await tacho(demo('default', flag, '/dev/full'));
       expect([result.code, finished(result).exit_reason]).toEqual([70, 'ok']);
       expect(result.stderr).toBe(
-        'error: /dev/full: the disk is full: free some space and try again\n',
+        `error: ${flag} /dev/full: the disk is full: free some space and try again\n`,
       );
       expect((await tacho(['runs', 'verify', 'last'])).code).toBe(0);
     }
