@@ -66,7 +66,7 @@ function optionRows(command: Command, help: Help): string[][] {
 
 function commandParts(command: Command, path: string): string[] {
   const help = command.createHelp();
-  const parts = [`## ${code(path)}`, `${sentence(command.description())}`];
+  const parts = [`## ${code(path)}`, command.description()];
   parts.push(`\`\`\`text\n${help.commandUsage(command)}\n\`\`\``);
   const argument_rows = argumentRows(command, help);
   if (argument_rows.length > 0) parts.push(markdownTable(['argument', ''], argument_rows));
@@ -78,9 +78,6 @@ function commandParts(command: Command, path: string): string[] {
   );
   return [...parts, ...children];
 }
-
-const sentence = (text: string) =>
-  `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 
 export function cliReference(): string {
   const program = createProgram([], NO_IO, () => {});

@@ -131,8 +131,8 @@ function terminalOutput(): string {
   mkdirSync(work);
   // The last exit code is preserved while the command is printed.
   const typed = COMMANDS.map(
-    (command) =>
-      `code=$?; printf '\\033[32m$\\033[39m %s\\n' '${command}'; (exit $code); ${command}`,
+    (command, at) =>
+      `code=$?; printf '${at === 0 ? '' : '\\n'}\\033[32m$\\033[39m %s\\n' '${command}'; (exit $code); ${command}`,
   );
   const script = join(folder, 'typed.sh');
   writeFileSync(script, `stty cols ${COLUMNS} rows 60\n${typed.join('; ')}\n`);

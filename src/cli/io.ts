@@ -1,5 +1,6 @@
 /** The streams, the terminal and the environment of this process, for its command. */
 import { fstatSync } from 'node:fs';
+import { createColours } from '../lib/colours.ts';
 import { createFdWriter } from '../lib/fd-writer.ts';
 import {
   createActionsFilter,
@@ -38,6 +39,24 @@ export function createTextFilter(
   };
 }
 
+/** Text for stderr. On a terminal, the word `error:` at the beginning of a message is red. */
+export function createErrorFilter(env: NodeJS.ProcessEnv): (piece: string) => string {
+  const filter = createTextFilter(env, () => false);
+  return (piece) => {
+    const text = filter(piece);
+    if (!text.startsWith(ERROR)) return text;
+    const { red } = createColours(
+      takesColour(
+        env,
+        isTerminal(2, () => process.stderr),
+      ),
+    );
+    return red(ERROR) + text.slice(ERROR.length);
+  };
+}
+
+const ERROR = 'error:';
+
 export function createOutput(fd: number, filter: (piece: string) => string): Output {
   const writer = createFdWriter(fd);
   const json = createJsonFilter();
@@ -55,9 +74,9 @@ export function createOutput(fd: number, filter: (piece: string) => string): Out
 }
 
 /** A pipe or a file is recognised by its kind: opening Node's streams to ask them takes a good part of a start. */
-function mayBeTerminal(fd: number): boolean {
+function isTerminal(fd: number, stream: () => { isTTY?: boolean }): boolean {
   try {
-    return fstatSync(fd).isCharacterDevice();
+    return fstatSync(fd).isCharacterDevice() && stream().isTTY === true;
   } catch {
     return false;
   }
@@ -71,16 +90,13 @@ export function createIo(): Io {
       1,
       createTextFilter(env, () => io.colour),
     ),
-    err: createOutput(
-      2,
-      createTextFilter(env, () => false),
-    ),
+    err: createOutput(2, createErrorFilter(env)),
     env,
     get out_is_terminal() {
-      return mayBeTerminal(1) && process.stdout.isTTY === true;
+      return isTerminal(1, () => process.stdout);
     },
     get in_is_terminal() {
-      return mayBeTerminal(0) && process.stdin.isTTY === true;
+      return isTerminal(0, () => process.stdin);
     },
     get colour() {
       return takesColour(env, this.out_is_terminal);

@@ -144,10 +144,15 @@ function list(program: Command): void {
   }
 }
 
+/** The first sentence of a description as a line of a list: `Restore archived runs.` is `restore archived runs`. */
+const summaryOf = (description: string) =>
+  description.replace(/^[A-Z]/, (letter) => letter.toLowerCase()).replace(/\.(?: .*|$)/s, '');
+
 /** Sub-commands report mistakes like the program. */
 function inherit(command: Command, above: string): void {
   const name = `${above} ${command.name()}`;
   command.exitOverride().showHelpAfterError(`(see ${name} --help)`);
+  if (command.summary() === '') command.summary(summaryOf(command.description()));
   if (command.commands.length > 0) command.helpCommand('help [command]', HELP_SUMMARY);
   for (const child of command.commands) inherit(child, name);
 }

@@ -16,6 +16,12 @@ test.each([
   expect(callText(input, '/p')).toBe(text);
 });
 
+test('a command that reads a file is described by the file, any other command by itself', () => {
+  const input = { command: 'cat /p/a.ts', file_path: '/p/a.ts' };
+  expect(callText(input, '/p', 'Read')).toBe('a.ts');
+  expect(callText(input, '/p', 'Bash')).toBe('cat /p/a.ts');
+});
+
 test('the description of a huge input is bounded', () => {
   const huge = 'x'.repeat(1_000_000);
   const lengths = [{ command: huge }, { other: huge }, huge].map((v) => callText(v, null).length);

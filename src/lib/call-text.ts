@@ -8,12 +8,15 @@ const VALUES_MAX = 6;
 const VALUE_CHARS_MAX = 200;
 const TEXT_CHARS_MAX = 2000;
 
-/** Paths inside `cwd` are shown relative to it. */
-export function callText(input: unknown, cwd: string | null): string {
+/**
+ * Paths inside `cwd` are shown relative to it. A `Read` shows its file, even if a command read it. Every other tool shows
+ * its command first: a path must not hide what is executed.
+ */
+export function callText(input: unknown, cwd: string | null, tool = ''): string {
   if (typeof input === 'string') return headCopy(input, TEXT_CHARS_MAX);
   if (input === null || typeof input !== 'object') return input == null ? '' : String(input);
   const fields = Object.entries(input);
-  for (const name of DESCRIPTIVE) {
+  for (const name of tool === 'Read' ? ['file_path', ...DESCRIPTIVE] : DESCRIPTIVE) {
     const value = fields.find(([key]) => key === name)?.[1];
     if (typeof value === 'string' && value !== '') return shortPath(value, cwd);
   }

@@ -13,6 +13,7 @@ import {
   headLines,
   lineOf,
   markOf,
+  statusNote,
   wrappedLines,
 } from './human-parts.ts';
 
@@ -45,7 +46,7 @@ export class CallText {
   shown(data: DataOf<'call_requested'>): ShownCall {
     return {
       tool: headCopy(data.tool, LIMITS.name_chars_max),
-      about: callText(data.input, this.#cwd),
+      about: callText(data.input, this.#cwd, data.tool),
       indent: data.parent_call_id === null ? '' : SUB_AGENT_INDENT,
       diff: data.tool === 'Edit' ? editDiff(data.input) : '',
       reason: null,
@@ -101,14 +102,12 @@ export class CallText {
 function resultNotes(
   data: DataOf<'call_finished'>,
   reason: string | null,
-  { unicode }: HumanStyle,
+  style: HumanStyle,
 ): string[] {
-  const notes: string[] = [];
-  // The plain mark of a denied call is that word.
-  const in_mark = !unicode && data.status === 'denied';
-  if (data.exit_code !== null && data.exit_code !== 0) notes.push(`exit ${data.exit_code}`);
-  else if (data.status !== 'ok' && data.status !== 'error' && !in_mark) notes.push(data.status);
-  if (reason !== null) notes.push(reason);
-  if (data.duration_ms !== null) notes.push(durationText(data.duration_ms));
-  return notes;
+  const { status, exit_code, duration_ms } = data;
+  return [
+    exit_code !== null && exit_code !== 0 ? `exit ${exit_code}` : statusNote(status, style),
+    reason,
+    duration_ms === null ? null : durationText(duration_ms),
+  ].filter((note) => note !== null);
 }

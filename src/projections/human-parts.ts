@@ -58,6 +58,12 @@ export function markOf(status: CallStatus, { colour, unicode }: HumanStyle): str
     : colour[paint](ascii) + ' '.repeat(Math.max(0, ASCII_COLUMNS - ascii.length));
 }
 
+/** The status of a call in words; null if its mark already says it. */
+export function statusNote(status: CallStatus, { unicode }: HumanStyle): string | null {
+  const is_marked = status === 'ok' || status === 'error' || (!unicode && status === 'denied');
+  return is_marked ? null : status;
+}
+
 export function dotOf({ unicode }: { unicode: boolean }): string {
   return unicode ? ' · ' : ' - ';
 }

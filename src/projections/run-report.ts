@@ -106,7 +106,7 @@ export class RunReportFold {
   }
 
   #requested({ tool, input }: DataOf<'call_requested'>): ReportedCall {
-    return this.#made(tool, callText(input, this.#cwd));
+    return this.#made(tool, callText(input, this.#cwd, tool));
   }
 
   #made(tool: string, about: string): ReportedCall {

@@ -16,6 +16,7 @@ import {
   type HumanStyle,
   markOf,
   resultMark,
+  statusNote,
 } from './human-parts.ts';
 import { headText } from './outcome-text.ts';
 import type { RunHead } from './run-head.ts';
@@ -128,8 +129,8 @@ class Text {
 
   #call(call: TranscriptCall): string[] {
     const { full, colour, width } = this.#options;
-    const about = callText(call.input, this.#facts.source.cwd);
-    const notes = notesOf(call);
+    const about = callText(call.input, this.#facts.source.cwd, call.name);
+    const notes = notesOf(call, this.#options);
     const room = Math.max(20, width - call.name.length - notes.length - 16);
     const head = `  ${markOf(call.status, this.#options)} ${colour.bold(this.#line(call.name))} ${oneLine(about, room, ellipsisOf(this.#options))}${notes === '' ? '' : ` ${colour.dim(`(${notes})`)}`}`;
     const output = call.output === null || call.output === '' ? [] : this.#output(call.output);
@@ -199,9 +200,9 @@ const isTool = (wanted: string, name: string) => name.toLowerCase() === wanted.t
 
 const inset = (line: string) => `  ${line}`;
 
-function notesOf({ status, exit_code, duration_ms }: TranscriptCall): string {
+function notesOf({ status, exit_code, duration_ms }: TranscriptCall, style: HumanStyle): string {
   const notes = [
-    exit_code !== null && exit_code !== 0 ? `exit ${exit_code}` : status === 'ok' ? null : status,
+    exit_code !== null && exit_code !== 0 ? `exit ${exit_code}` : statusNote(status, style),
     duration_ms === null ? null : durationText(duration_ms),
   ];
   return notes.filter((note) => note !== null).join(', ');

@@ -81,7 +81,7 @@ const CALLS: readonly Binding<RunAction>[] = [
 ];
 
 const SEARCH: readonly Binding<RunAction>[] = [
-  { on: { search: ['/'] }, does: 'search, also in inputs and outputs' },
+  { on: { search: ['/'] }, does: 'search, including inputs and outputs' },
   { on: { next_match: ['n'], previous_match: ['N'] }, does: 'next or previous match' },
 ];
 
@@ -119,7 +119,7 @@ const PLACE_KEYS: Readonly<Record<RunPlace, readonly Binding<RunAction>[]>> = {
 };
 
 const INTERRUPT: Readonly<Record<RunPlace, Binding<RunAction>>> = {
-  live: { on: { cancel: ['<ctrl_c>'] }, does: 'cancel the run, after a question' },
+  live: { on: { cancel: ['<ctrl_c>'] }, does: 'cancel the run, after confirmation' },
   ended: { on: { quit: ['<ctrl_c>'] }, does: 'quit and print the summary' },
   past: { on: { quit: ['<ctrl_c>'] }, does: 'quit' },
 };

@@ -16,7 +16,7 @@ export function requestRow(state: TuiState, data: DataOf<'call_requested'>): Cal
   const row: CallRow = {
     kind: 'call',
     tool: lineOf(data.tool),
-    about: lineOf(callText(data.input, state.run.names.cwd)),
+    about: lineOf(callText(data.input, state.run.names.cwd, data.tool)),
     ...placeOf(state, data.parent_call_id),
     status: null,
     exit_code: null,

@@ -360,7 +360,7 @@ verifies(
     expect((await tacho(away, { input: line('c1') })).code).toBe(75);
     const { stdout, code } = await tacho(['doctor']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/note outbox +1 sessions/);
+    expect(stdout).toMatch(/note outbox +1 session waiting/);
     expect(stdout).toMatch(/ok {3}collected +\d/);
     kill(pid, 'SIGTERM');
     await done;

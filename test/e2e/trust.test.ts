@@ -442,7 +442,7 @@ describe('a state folder made elsewhere', () => {
       {
         kind: 'state',
         effects: [
-          'state folder: unfinished runs in it are recovered',
+          'state folder: its unfinished runs are recovered',
           `recovers ${RUN}`,
           expect.stringMatching(/^its outbox .* only .* the same --live or --to flags$/),
         ],

@@ -12,7 +12,7 @@ Examples:
 export function defineCompletion(program: Command, io: Io): void {
   program
     .command('completion')
-    .description('print a completion script for bash, zsh or fish')
+    .description('Print a completion script for bash, zsh or fish.')
     .addArgument(new Argument('<shell>', 'the shell to print it for').choices(Object.keys(SCRIPTS)))
     .addHelpText('after', EXAMPLES)
     .action(async (shell: keyof typeof SCRIPTS) => {

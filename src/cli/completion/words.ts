@@ -85,7 +85,7 @@ function subCommands(place: Place): Candidate[] {
     .commands.filter((command) => !isHidden(command))
     .map((command) => ({
       value: command.name(),
-      about: command.summary() || command.description(),
+      about: command.summary(),
     }));
 }
 

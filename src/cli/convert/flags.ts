@@ -17,7 +17,7 @@ export function defineConvert(program: Command, io: Io, done: Done): void {
   program
     .command('convert')
     .description(
-      "Converts an agent's output or session file to one of tacho's formats. Nothing is stored.",
+      "Convert an agent's output or session file to one of tacho's formats. Nothing is stored.",
     )
     .argument('[file]', 'the recording; "-" or nothing reads standard input', '-')
     .requiredOption('--agent <id>', 'the agent that wrote the recording')

@@ -12,7 +12,7 @@ export function defineDoctor(program: Command, io: Io, done: Done): void {
   program
     .command('doctor')
     .description(
-      'Checks whether tacho can record runs here, and says what to do about problems. Exits with 1 when it cannot.',
+      'Check whether tacho can record runs here, and print how to fix problems. Exits with 1 if it cannot.',
     )
     .option('--json', 'print the findings as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho doctor')

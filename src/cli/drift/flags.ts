@@ -17,7 +17,7 @@ export function defineDrift(program: Command, io: Io, done: Done): void {
   program
     .command('drift')
     .description(
-      'Lists what the recordings of an agent hold that tacho does not know: types of records, fields, and lines that are not records. Also lists fields that are missing.',
+      'List the parts of the recordings of an agent that tacho does not know: record types, fields, and lines that are not records. Missing fields are listed as well.',
     )
     .argument('<agent>', 'the agent that wrote the recordings')
     .argument('[files...]', 'the recordings; "-" reads standard input')

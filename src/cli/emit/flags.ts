@@ -31,7 +31,7 @@ export function defineEmit(program: Command, io: Io, done: Done): void {
   program
     .command('emit')
     .description(
-      'Sends messages of the live protocol to a collector, one JSON object per line. For programs that tacho does not start.',
+      'Send messages of the live protocol to a collector, one JSON object per line. Use it for programs that tacho does not start.',
     )
     .argument('[file]', 'the messages; "-" or nothing reads standard input')
     .option('--to <url>', 'address of the collector (default: socket in the state folder)')

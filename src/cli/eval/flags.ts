@@ -45,7 +45,7 @@ const GROUPS = {
 export function defineEval(program: Command, io: Io, done: Done): void {
   const command = program
     .command('eval')
-    .description('run tests with an agent, or grade recorded runs and transcripts')
+    .description('Run tests with an agent, or grade recorded runs and transcripts.')
     .argument('[file...]', 'eval files')
     .option(...TRUST_FLAG)
     .optionsGroup(GROUPS.runs)
@@ -96,7 +96,7 @@ export function defineEval(program: Command, io: Io, done: Done): void {
 function defineInit(parent: Command, io: Io, done: Done): void {
   parent
     .command('init')
-    .description('write a first eval file with comments; existing files are kept')
+    .description('Write a first eval file, with comments. Existing files are kept.')
     .argument('[folder]', 'folder to write to', 'evals')
     .addHelpText(
       'after',
@@ -111,7 +111,7 @@ function defineInit(parent: Command, io: Io, done: Done): void {
 function defineCompare(parent: Command, io: Io, done: Done): void {
   parent
     .command('compare')
-    .description('compare two results files: better, worse, more expensive, slower')
+    .description('Compare two results files: better, worse, more expensive, slower.')
     .argument('<before>', 'results file of the earlier eval')
     .argument('<after>', 'results file of the later eval')
     .option('--fail-on-regression', 'exit with 1 when a test got worse')

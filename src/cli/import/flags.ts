@@ -39,7 +39,7 @@ export function defineImport(program: Command, io: Io, done: Done): void {
   program
     .command('import')
     .description(
-      'Stores sessions that agents recorded themselves as runs. Importing a session again adds nothing; a session that has grown replaces its earlier import.',
+      'Import the sessions that agents recorded themselves, as runs. Importing a session again adds nothing. A session that has grown replaces its earlier import.',
     )
     .argument('[agent]', 'import sessions of this agent (default: of all agents)')
     .argument('[files...]', 'session files from any folder')

@@ -12,7 +12,7 @@ Example:
 export function defineInit(program: Command, io: Io): void {
   program
     .command('init')
-    .description('create a .tacho folder: runs started here and below are stored in it')
+    .description('Create a .tacho folder. Runs started here and below are stored in it.')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', TEXT)
     .action(async (flags: { json?: true }) => {

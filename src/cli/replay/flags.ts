@@ -15,7 +15,7 @@ Examples:
 export function defineReplay(program: Command, io: Io): void {
   program
     .command('replay')
-    .description('print the output of a recorded run again, from its journal')
+    .description('Print the output of a recorded run again, from its journal.')
     .argument(...RUN_ARGUMENT)
     .addOption(
       new Option('--output <mode>', 'human text, or the JSON records of the run, byte for byte')

@@ -25,7 +25,7 @@ export function defineReview(program: Command, io: Io, done: Done): void {
   const review = program
     .command('review')
     .description(
-      'Shows a sample of the messages that the collector stored, one in a hundred, and asks whether each is right.',
+      'Show a sample of the messages that the collector stored, one in a hundred, and ask whether each is right.',
     )
     .option('--list', 'list the sampled messages instead of asking')
     .option('--json', 'with --list: print a JSON object per message, one per line')
@@ -39,7 +39,7 @@ export function defineReview(program: Command, io: Io, done: Done): void {
     const verdict = `${name}ed` as const;
     review
       .command(name)
-      .description(`Marks one sampled message as ${verdict}.`)
+      .description(`Mark one sampled message as ${verdict}.`)
       .argument('<session>', 'session of the message, as tacho review --list shows it')
       .argument('<seq>', 'number of the message in its session', seqOf)
       .option('--note <text>', 'reason for the verdict, stored with it')

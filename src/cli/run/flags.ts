@@ -97,7 +97,7 @@ function ciFlags(command: Command): void {
 export function defineRun(program: Command, io: Io, done: Done): void {
   const command = program
     .command('run')
-    .description('run an agent and record it')
+    .description('Run an agent and record what it does.')
     .argument(
       '[prompt...]',
       'prompt for the agent; - reads it from standard input; words after -- are passed to the agent',

@@ -17,7 +17,7 @@ import { styleOf } from '../style.ts';
 
 const LEFT = `The run continues in this process.
   v        return to the view
-  Ctrl-C   cancel the run, after a question
+  Ctrl-C   cancel the run, after confirmation
 
 `;
 const QUESTION = 'Cancel the run? y/n\n';

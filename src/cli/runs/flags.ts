@@ -40,9 +40,7 @@ export function defineRuns(program: Command, io: Io, done: Done, args: readonly 
   const [name] = args.slice(args.indexOf('runs') + 1);
   const runs = program
     .command('runs')
-    .description(
-      'the recorded runs: list, show, verify, recover, reindex, remove, gc, restore, stats',
-    )
+    .description('List, show, check, repair, remove and count the recorded runs.')
     .addHelpText('after', BROWSE_HELP);
   for (const define of namedOf(SUBCOMMANDS, name)) define(runs, io, done, []);
   // With an action, the help would not be printed in a pipe, and a misspelt command would not be reported.
@@ -61,7 +59,7 @@ Examples:
   $ tacho runs list --label build=7 --json`;
 
 function defineList(runs: Command, io: Io): void {
-  withRunFilters(runs.command('list').description('list runs, newest first'))
+  withRunFilters(runs.command('list').description('List runs, newest first.'))
     .option('--limit <n>', 'at most N runs, or all', countOrAll, 20)
     .option('--json', 'print a JSON object per run, one per line')
     .addHelpText('after', LIST_EXAMPLES)
@@ -74,7 +72,7 @@ function defineList(runs: Command, io: Io): void {
 function defineShow(runs: Command, io: Io): void {
   runs
     .command('show')
-    .description('show the stored outcome of a run; "tacho show" adds its transcript')
+    .description('Show the stored outcome of a run. "tacho show" adds its transcript.')
     .argument(...RUN_ARGUMENT)
     .option('--json', 'print the outcome as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs show last --json')
@@ -88,7 +86,7 @@ function defineVerify(runs: Command, io: Io, done: Done): void {
   runs
     .command('verify')
     .description(
-      "check a run's record: sequence, hashes, form, completeness; exit 1 when something is wrong",
+      "Check a run's record: sequence, hashes, form, completeness. Exits with 1 if something is wrong.",
     )
     .argument(...RUN_ARGUMENT)
     .option('--json', 'print the report as JSON')
@@ -103,7 +101,7 @@ function defineRecover(runs: Command, io: Io, done: Done): void {
   runs
     .command('recover')
     .description(
-      'finish the records of runs after tacho was killed; waits for agents that are still running',
+      'Finish the records of runs after tacho was killed. Waits for agents that are still running.',
     )
     .argument('[run]', 'only this run, by its id or a prefix of it')
     .option('--no-wait', 'do not wait for agents that are still running')
@@ -128,7 +126,7 @@ function defineRecover(runs: Command, io: Io, done: Done): void {
 function defineReindex(runs: Command, io: Io, done: Done): void {
   runs
     .command('reindex')
-    .description('rebuild the index from the journal')
+    .description('Rebuild the index from the journal.')
     .option(...FORCE_FLAG)
     .option('--json', 'print the result as JSON')
     .addHelpText('after', '\nExample:\n  $ tacho runs reindex')
@@ -151,7 +149,7 @@ function defineRm(runs: Command, io: Io, done: Done): void {
     .command('rm')
     .summary('delete runs for good')
     .description(
-      'Deletes runs for good: their rows, files and bytes in the journal. Archives, and messages that a collector stored, are kept.',
+      'Delete runs for good: their rows, files and bytes in the journal. Archives, and messages that a collector stored, are kept.',
     )
     .argument('<runs...>', RUN_HELP)
     .option('-y, --yes', 'delete without asking')
@@ -176,7 +174,7 @@ Examples:
 function defineGc(runs: Command, io: Io, done: Done): void {
   runs
     .command('gc')
-    .description('remove old runs; without --no-archive they are archived first')
+    .description('Remove old runs. They are archived first, unless --no-archive is given.')
     .addOption(checked('--max-age <time>', 'remove runs that are older: 12h, 30d, 8w', DURATION))
     .option('--max-runs <n>', 'keep the newest N runs', countFrom(0))
     .addOption(
@@ -208,7 +206,7 @@ function defineGc(runs: Command, io: Io, done: Done): void {
 function defineRestore(runs: Command, io: Io, done: Done): void {
   runs
     .command('restore')
-    .description('restore archived runs')
+    .description('Restore archived runs.')
     .argument('<archive>', 'path of an archive, or its name in the archive folder of the store')
     .argument('[runs...]', 'restore only these runs, by their ids or prefixes')
     .option('--any-size', 'do not limit the unpacked size')
@@ -226,7 +224,7 @@ function defineStats(runs: Command, io: Io): void {
     runs
       .command('stats')
       .description(
-        'sum up runs: number, success, calls, tokens, cost and size, by agent and local day',
+        'Sum up runs by agent and local day. The sums are runs, success, calls, tokens, cost and size.',
       ),
   )
     .option('--days <n>', 'list the last N days', count, 14)

@@ -7,7 +7,7 @@ const SCHEMA_NAMES = ['run-event', 'event', 'outcome', 'transcript', 'live'] as 
 export function defineSchema(program: Command, io: Io): void {
   program
     .command('schema')
-    .description('Prints the JSON Schema of a record. Without a name, lists the names.')
+    .description('Print the JSON Schema of a record. Without a name, list the names.')
     .addArgument(new Argument('[name]', 'the record').choices(SCHEMA_NAMES))
     .addHelpText('after', '\nExample:\n  $ tacho schema run-event > run-event.schema.json')
     .action(async (name: string | undefined) => {

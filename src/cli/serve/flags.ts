@@ -21,7 +21,7 @@ export function defineServe(program: Command, io: Io, done: Done): void {
   program
     .command('serve')
     .description(
-      'Collects live events from agents, stores them durably and forwards them to subscribers. Runs until Ctrl-C.',
+      'Collect live events from agents, store them durably and forward them to subscribers. Runs until Ctrl-C.',
     )
     .option('--socket <path>', 'listen on this unix socket (default: a socket in the state folder)')
     .option(

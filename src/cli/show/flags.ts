@@ -22,7 +22,7 @@ Examples:
 export function defineShow(program: Command, io: Io): void {
   program
     .command('show')
-    .description('read a run: its outcome, then its transcript')
+    .description('Read a run: its outcome, then its transcript.')
     .argument('[run]', `${RUN_HELP}; or a transcript file (default: last)`)
     .option('--last', 'the last run')
     .option('--at <point>', 'start at a step, a call or an event (see below)')

@@ -16,7 +16,7 @@ Examples:
 export function defineTail(program: Command, io: Io, done: Done): void {
   program
     .command('tail')
-    .description('Shows the sessions of a collector as they happen: calls, texts and errors.')
+    .description('Watch the sessions of a collector: calls, texts and errors as they happen.')
     .option('--to <url>', 'address of the collector (default: socket in the state folder)')
     .option('--session <id>', 'show only this session: its id or its name here (repeatable)', each)
     .option('--from <seq>', 'start with message number SEQ of each session (default: new messages)')

@@ -17,7 +17,7 @@ Examples:
 export function defineTrust(program: Command, io: Io, done: Done): void {
   program
     .command('trust')
-    .description('Shows what the files of a folder ask for, and agrees to it.')
+    .description('Show what the files of a folder ask for, and agree to it.')
     .argument('[path]', 'a folder, a state folder, or an eval file (default: this folder)')
     .option('--list', 'list what you agreed to; nothing changes')
     .option('--remove', 'withdraw your consent for everything in the folder')

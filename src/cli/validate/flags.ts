@@ -21,7 +21,7 @@ export function defineValidate(program: Command, io: Io, done: Done): void {
   program
     .command('validate')
     .description(
-      'Judges streams by the rules of their format. Each rule has a threshold, the share of messages that must follow it.',
+      'Check streams against the rules of their format. Each rule has a threshold, the share of messages that must follow it.',
     )
     .argument(
       '[files...]',

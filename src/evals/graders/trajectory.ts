@@ -61,7 +61,7 @@ class Comparison implements Sides {
 
   /** A short description of a call. */
   shown({ name, input }: TranscriptCall): string {
-    const text = callText(this.#safe(input), this.#comparing.roots[0] ?? null);
+    const text = callText(this.#safe(input), this.#comparing.roots[0] ?? null, name);
     return cut(`${name} ${text}`.trim());
   }
 

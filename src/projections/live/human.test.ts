@@ -53,7 +53,7 @@ test('a session is shown with time, session and event', () => {
     '00:00:06.001 r_abcdef   > Read a.txt',
     '00:00:06.002 r_abcdef   ? Read a.txt: Read a.txt?',
     '00:00:06.003 r_abcdef   Read a.txt: cancelled no',
-    '00:00:06.004 r_abcdef   denied Read a.txt (denied, 12ms)',
+    '00:00:06.004 r_abcdef   denied Read a.txt (12ms)',
     '00:00:06.004 r_abcdef     Bash was not permitted: no',
     '00:00:06.005 r_abcdef   ! PROVIDER_ERROR: Overloaded',
     '00:00:06.006 r_abcdef   file changed a.txt',

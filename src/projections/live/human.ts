@@ -20,6 +20,7 @@ import {
   lineOf,
   markOf,
   resultMark,
+  statusNote,
   wrappedLines,
 } from '../human-parts.ts';
 
@@ -164,7 +165,9 @@ export class LiveHuman {
 
   request(message: SeenMessage): string[] {
     const { name, args } = message.data;
-    const what = `${text(name)} ${callText(args, null)}`.slice(0, 4 * this.style.width).trim();
+    const what = `${text(name)} ${callText(args, null, text(name))}`
+      .slice(0, 4 * this.style.width)
+      .trim();
     if (this.#calls.size < LIMITS.live_open_calls_max)
       this.#calls.set(this.#keyOf(message), { what, at_ms: isoTime(message.timestamp) ?? 0 });
     const sign = this.style.unicode ? '→' : '>';
@@ -198,7 +201,7 @@ export class LiveHuman {
     if (counts !== undefined && status === 'denied') counts.denied += 1;
     else if (counts !== undefined && failed) counts.failed += 1;
     const notes = [
-      failed ? (own(CODE_NOTES, text(given.code)) ?? text(given.code)) : '',
+      failed ? this.#codeNote(status, text(given.code)) : '',
       typeof given.exit_code === 'number' && given.exit_code !== 0 ? `exit ${given.exit_code}` : '',
       typeof execution_time_ms === 'number' ? durationText(execution_time_ms) : '',
     ].filter((note) => note !== '');
@@ -209,6 +212,12 @@ export class LiveHuman {
     const output = text(given.output) || text(given.message);
     const shown = headLines(output, OUTPUT_LINES_MAX, this.#head_columns + 2, this.style);
     return [first, ...shown.map((line) => dim(`  ${line}`))];
+  }
+
+  #codeNote(status: CallStatus, code: string): string {
+    return (
+      own(CODE_NOTES, code) ?? (status === 'denied' ? (statusNote(status, this.style) ?? '') : code)
+    );
   }
 
   from({ session_id, data }: SeenMessage): string[] {
@@ -284,7 +293,6 @@ export class LiveHuman {
 const CODE_NOTES: Readonly<Record<string, string>> = {
   TOOL_EXECUTION_FAILED: '',
   TOOL_TIMEOUT: 'timeout',
-  PERMISSION_DENIED: 'denied',
   CANCELLED: 'cancelled',
 };
 
