@@ -190,7 +190,7 @@ function writePlot(samples: readonly Sample[], seconds: number): void {
       `${mb.toFixed(0)} MB`,
       '█'.repeat(Math.round(mb / 4)),
     ]);
-  const text = `${SOAK_EVENTS.toLocaleString('en')} events in ${Math.round(seconds)} s; the collector's resident memory, one bar of █ for 4 MB:\n\n${markdownTable(['after', 'memory', ''], rows)}`;
+  const text = `Resident memory of a collector that receives ${SOAK_EVENTS.toLocaleString('en')} events in ${Math.round(seconds)} s. Each █ is 4 MB:\n\n${markdownTable(['after', 'memory', ''], rows)}`;
   writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'soak', text));
 }
 
