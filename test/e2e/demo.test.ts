@@ -111,7 +111,7 @@ describe('the arguments', () => {
   test('--stream prints the text in pieces first', () => {
     const { records } = play(['--stream']);
     const pieces = records.filter(({ t, id }) => t === 'text_delta' && id === 'm2');
-    expect(pieces.map(({ text }) => text)).toEqual(['Now', ' I', ' run', ' it.']);
+    expect(pieces.map(({ text }) => text)).toEqual(['Now', " I'll", ' run', ' it.']);
   });
 
   test('a session file has the records of stdout, and a resumed session has other ids', () => {

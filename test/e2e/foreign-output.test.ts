@@ -16,7 +16,7 @@ const TEXT = `${EVIL}\n${COMMANDS}\r\n${COMMANDS}`;
 const CONTROL =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 /** Commands of the runner, except for an annotation of tacho about a run that did not start. */
-const OBEYED = /^\s*::(?!error title=tacho run [a-z]*::).*owned|##\[/m;
+const OBEYED = /^\s*::(?!error title=tacho run [^:\n]*::).*owned|##\[/m;
 
 const session = '7e15eb39-6be6-4422-a6f5-9c0868fe7f65';
 const message = (content: object[]) => ({
