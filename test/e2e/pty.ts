@@ -40,7 +40,7 @@ export function openPty(command: readonly string[], size = { cols: 80, rows: 24 
   ].join('; ');
   const child: ChildProcess = spawn('script', ['-qfec', line, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, TERM: 'xterm-256color' },
+    env: { ...process.env, TERM: 'xterm-256color', LC_ALL: 'C.UTF-8' },
   });
   const terminal = new xterm.Terminal({ ...size, allowProposedApi: true, scrollback: 1000 });
   const watchers = new Set<() => void>();
