@@ -86,5 +86,5 @@ verifies(
 verifies('LP-13', 'an empty path is a usage error', async () => {
   const state = { state_dir: join(testFolder(), 'state'), version: '0' };
   for (const name of ['socket', 'pipe', 'token_file'])
-    await expect(serve({ ...state, [name]: '' })).rejects.toThrow(/give a path/);
+    await expect(serve({ ...state, [name]: '' })).rejects.toThrow(/needs a path/);
 });

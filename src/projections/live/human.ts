@@ -195,16 +195,20 @@ export class LiveHuman {
     this.#calls.delete(this.#keyOf(message));
     const failed = error !== null && error !== undefined;
     const given = fields(failed ? error : result);
-    const status = statusOf(failed, given);
+    const code = text(given.code);
+    const ended = given.status === 'unknown' ? 'unknown' : 'ok';
+    const status = failed ? (own(STATUSES, code) ?? 'error') : ended;
     const mark = markOf(status, this.style);
     const counts = this.#counts.get(message.session_id ?? '');
     if (counts !== undefined && status === 'denied') counts.denied += 1;
     else if (counts !== undefined && failed) counts.failed += 1;
     const notes = [
-      failed ? this.#codeNote(status, text(given.code)) : '',
-      typeof given.exit_code === 'number' && given.exit_code !== 0 ? `exit ${given.exit_code}` : '',
-      typeof execution_time_ms === 'number' ? durationText(execution_time_ms) : '',
-    ].filter((note) => note !== '');
+      failed ? (own(STATUSES, code) === undefined ? code : statusNote(status, this.style)) : null,
+      typeof given.exit_code === 'number' && given.exit_code !== 0
+        ? `exit ${given.exit_code}`
+        : null,
+      typeof execution_time_ms === 'number' ? durationText(execution_time_ms) : null,
+    ].filter((note) => note);
     const { dim } = this.style.colour;
     const tail = notes.length === 0 ? '' : ` ${dim(`(${this.line(notes.join(', '))})`)}`;
     const first = `${mark} ${this.line(what, notes.join(', ').length + columns(mark) + 2)}${tail}`;
@@ -212,12 +216,6 @@ export class LiveHuman {
     const output = text(given.output) || text(given.message);
     const shown = headLines(output, OUTPUT_LINES_MAX, this.#head_columns + 2, this.style);
     return [first, ...shown.map((line) => dim(`  ${line}`))];
-  }
-
-  #codeNote(status: CallStatus, code: string): string {
-    return (
-      own(CODE_NOTES, code) ?? (status === 'denied' ? (statusNote(status, this.style) ?? '') : code)
-    );
   }
 
   from({ session_id, data }: SeenMessage): string[] {
@@ -289,16 +287,10 @@ export class LiveHuman {
   }
 }
 
-/** Codes in words; the mark of a failed call already says that it failed. */
-const CODE_NOTES: Readonly<Record<string, string>> = {
-  TOOL_EXECUTION_FAILED: '',
+/** The status by the error code: other senders need not use our status words. */
+const STATUSES: Readonly<Record<string, CallStatus>> = {
+  TOOL_EXECUTION_FAILED: 'error',
   TOOL_TIMEOUT: 'timeout',
+  PERMISSION_DENIED: 'denied',
   CANCELLED: 'cancelled',
 };
-
-/** The status by the error code: other senders need not use our status words. */
-function statusOf(failed: boolean, { status, code }: Record<string, unknown>): CallStatus {
-  if (!failed) return status === 'unknown' ? 'unknown' : 'ok';
-  if (code === 'CANCELLED') return 'cancelled';
-  return code === 'PERMISSION_DENIED' ? 'denied' : 'error';
-}
