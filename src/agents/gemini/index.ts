@@ -26,7 +26,7 @@ export const gemini: Agent = {
   },
   approval: {
     default:
-      'Reads files. Tools that edit files or run commands are not offered to the model; calls to them are denied.',
+      'Reads files. Tools that edit files or run commands are not offered to the model; calls to them fail.',
     edits: 'Edits files. The tool that runs commands is not offered to the model.',
     all: 'Denies nothing.',
   },
