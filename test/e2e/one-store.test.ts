@@ -80,6 +80,21 @@ verifies(
   },
 );
 
+verifies('WA-1', "a project's policies remove no runs of other projects", async () => {
+  const [one, two] = ['one', 'two'].map((name) => join(place.work, name)) as [string, string];
+  for (const cwd of [one, two]) {
+    mkdirSync(cwd);
+    expect((await tacho(demo('fixed'), { cwd })).code).toBe(0);
+  }
+  writeFileSync(join(two, 'tacho.yaml'), 'retention:\n  - max_runs: 0\n');
+  const gc = ['runs', 'gc', '--trust', '--json'];
+  expect((await tacho(gc, { cwd: two })).code).toBe(0);
+  expect((await listed([])).map(({ project }) => project)).toEqual([one]);
+  const chosen = await tacho(gc, { cwd: two, env: { TACHO_HOME: store() } });
+  expect(chosen.code).toBe(0);
+  expect((await listed([])).map(({ project }) => project)).toEqual([one]);
+});
+
 verifies('WA-1', 'a project is chosen by its name or folder, also in gc', async () => {
   const [one, two, other] = ['one', 'two', 'other/two'].map((name) => join(place.work, name));
   for (const folder of [one, two, other]) mkdirSync(folder as string, { recursive: true });

@@ -1,10 +1,13 @@
 /** Removes old runs by a policy: the limits that the caller gives, otherwise the policies of tacho.yaml. */
+import { dirname } from 'node:path';
 import { AGENT_IDS } from '../../agents/registry.ts';
+import { projectOf } from '../../capture/source/project.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { KeptRun } from '../../store/journal/gc.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { findConfig, loadConfig } from '../config/config.ts';
+import { userStatePath } from '../../store/user-state.ts';
+import { type Config, findConfig, loadConfig } from '../config/config.ts';
 import type { Consenting } from '../config/consent.ts';
 import { policyOf } from '../config/retention.ts';
 import { checkNames } from './query.ts';
@@ -71,14 +74,14 @@ export interface Collected {
 const LIMITS = '--max-age, --max-runs or --max-size';
 const usage = (text: string) => new TachoError('usage', text, { stage: 'gc' });
 
-/** `project`: its path. `leaving`: without the runs that had to be kept. `done`: null on a dry run. */
+/** `options.project` is a path. In the result, `leaving` lacks the runs that had to be kept; `done` is null on a dry run. */
 export async function collectByPolicy(
   state: StateDir,
   options: GcOptions,
   consenting: Consenting,
 ): ReturnType<typeof collect> {
   checkNames(options);
-  const policies = await policiesOf(options, consenting);
+  const policies = await policiesOf(state, options, consenting);
   const { dryRun: dry_run = false, force } = options;
   return collect(state, policies, { now_ms: Date.now(), dry_run, force, say: consenting.say });
 }
@@ -93,7 +96,11 @@ export function collectedOf({ leaving, done }: Awaited<ReturnType<typeof collect
   };
 }
 
-async function policiesOf(options: GcOptions, consenting: Consenting): Promise<RetentionPolicy[]> {
+async function policiesOf(
+  state: StateDir,
+  options: GcOptions,
+  consenting: Consenting,
+): Promise<RetentionPolicy[]> {
   const given = policyOf(
     {
       agent: options.agent,
@@ -119,7 +126,14 @@ async function policiesOf(options: GcOptions, consenting: Consenting): Promise<R
   if (config !== null && config.retention.length > 0) {
     const { configAsking, needConsent, retentionEffects } = await import('../config/consent.ts');
     needConsent(configAsking(config, retentionEffects(config)), consenting);
-    return config.retention;
+    return policiesIn(config, state);
   }
   throw usage(`no policy: give ${LIMITS}, or add retention: to tacho.yaml`);
+}
+
+/** In the user's store, the policies of a project apply only to the runs of that project. */
+function policiesIn({ path, retention }: Config, state: StateDir): RetentionPolicy[] {
+  if (state.path !== userStatePath(process.env)) return [...retention];
+  const project = projectOf(dirname(path)).path;
+  return retention.map((policy) => ({ ...policy, project }));
 }
