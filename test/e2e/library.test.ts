@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Event, RunOutcome } from '../../src/index.ts';
@@ -198,6 +198,9 @@ test('the store lists, reads, verifies, imports and deletes runs, like the comma
   expect(await ids({ labels: { team: null }, since: '1h', agent: 'demo' })).toEqual([runId]);
   expect(await ids({ until: new Date(0) })).toEqual([]);
   expect((await ids({})).length).toBe(2);
+  const { project } = await store.get(runId);
+  expect(await ids({ project: basename(project ?? '') })).toEqual([runId]);
+  await expect(ids({ project: 'nowhere' })).rejects.toThrow('unknown project "nowhere"');
   await expect(ids({ agent: 'dmo' })).rejects.toThrow('did you mean demo?');
   await expect(ids({ status: 'nonsense' })).rejects.toThrow('unknown status "nonsense"');
   await expect(ids({ since: 'soon' })).rejects.toThrow('list: since must be a Date');

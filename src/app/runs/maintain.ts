@@ -62,7 +62,7 @@ export async function statsForProgram(
   state: StateDir | null,
   { days = DAYS, by, ...filter }: StatsOptions,
 ): Promise<Stats> {
-  const query = filterOf('stats', filter);
+  const query = filterOf('stats', filter, state);
   return state === null ? structuredClone(NO_STATS) : statsOf(state, { days, by, query });
 }
 

@@ -1,12 +1,13 @@
 /** Filters of the list of runs, as programs give them. */
 import { AGENT_IDS } from '../../agents/registry.ts';
-import { projectOf } from '../../capture/source/project.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { readTime, TIME_LIKE, type TimeSpan } from '../../lib/read-time.ts';
 import { checkOptions } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
 import { EXIT_REASONS } from '../../model/words.ts';
 import type { RunQuery } from '../../store/index/runs-table.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { findProject } from './projects.ts';
 
 /** A time: a Date, milliseconds since 1970, or a text such as `2026-11-01`, `2026-11-01T12:00`, `12h`, `2d` or `yesterday`. */
 export type TimeOption = Date | number | string;
@@ -21,7 +22,7 @@ export interface RunFilter {
   since?: TimeOption | undefined;
   /** Started before this time; a day counts to its end. */
   until?: TimeOption | undefined;
-  /** Folder: runs of the project that it belongs to. */
+  /** A folder: runs of the project that it belongs to. Or the name of a project, as lists show it. */
   project?: string | undefined;
   /** Labels that the runs have; null accepts every value. */
   labels?: Readonly<Record<string, string | null>> | undefined;
@@ -55,15 +56,18 @@ const LIST_FIELDS = {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'request' });
 
-/** Throws for an unknown agent or status or an invalid time, whatever the store contains. */
-export function queryOf(options: ListOptions): RunQuery {
+/**
+ * Throws for an unknown agent or status or an invalid time, whatever the store contains. `state`: null if there is no
+ * store.
+ */
+export function queryOf(options: ListOptions, state: StateDir | null): RunQuery {
   checkOptions('list', options, LIST_FIELDS);
   const { limit, ...filter } = options;
-  return { ...filterOf('list', filter), ...(limit !== undefined && { limit }) };
+  return { ...filterOf('list', filter, state), ...(limit !== undefined && { limit }) };
 }
 
 /** `name`: the name of the method, for messages. The fields are checked already. */
-export function filterOf(name: string, filter: RunFilter): RunQuery {
+export function filterOf(name: string, filter: RunFilter, state: StateDir | null): RunQuery {
   const { agent, status, since, until, project, labels, model } = filter;
   checkNames({ agent, status });
   return {
@@ -71,7 +75,7 @@ export function filterOf(name: string, filter: RunFilter): RunQuery {
     ...(status !== undefined && { status }),
     ...(since !== undefined && { since_ms: timeOf(`${name}: since`, since).from_ms }),
     ...(until !== undefined && { until_ms: timeOf(`${name}: until`, until).to_ms }),
-    ...(project !== undefined && { project: projectOf(project).path }),
+    ...(project !== undefined && { project: findProject(state, project) }),
     ...(model !== undefined && { model }),
     ...(labels && { labels: Object.entries(labels).map(([name, value]) => ({ name, value })) }),
   };

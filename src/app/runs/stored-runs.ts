@@ -44,8 +44,8 @@ export class StoredRuns {
   }
 
   async *list(options: ListOptions = {}): AsyncGenerator<RunRow> {
-    const query = queryOf(options);
     const state = await this.#state();
+    const query = queryOf(options, state);
     if (state === null) return;
     using index = openIndex(state);
     yield* index.listRuns(query);
