@@ -339,7 +339,7 @@ verifies(
     }
     let recovered = await tacho(['runs', 'recover']);
     // A recovery that one of the runs started may still be running.
-    for (let i = 0; i < 100 && recovered.stderr.includes('its recovery is in use'); i++) {
+    for (let i = 0; i < 100 && recovered.stdout.includes('its recovery is in use'); i++) {
       await sleep(100);
       recovered = await tacho(['runs', 'recover']);
     }
