@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
 import { cleanPath, pathInside, shortestPath } from './paths.ts';
 
-const BASES = ['/work/run', '/private/work/run'];
+const BASES = ['/srv/run', '/private/srv/run'];
 
 test.each([
   ['a.js', 'a.js'],
   ['./src//a.js', 'src/a.js'],
   ['src/../a.js', 'a.js'],
-  ['/work/run/a.js', 'a.js'],
-  ['/private/work/run/src/a.js', 'src/a.js'],
-  ['/work/other/../run/a.js', 'a.js'],
-  ['/work/run', ''],
+  ['/srv/run/a.js', 'a.js'],
+  ['/private/srv/run/src/a.js', 'src/a.js'],
+  ['/srv/other/../run/a.js', 'a.js'],
+  ['/srv/run', ''],
   ['.', ''],
   ['../run/a.js', 'a.js'],
   ['../a.js', null],
-  ['/work/run/../a.js', null],
-  ['/work/running/a.js', null],
+  ['/srv/run/../a.js', null],
+  ['/srv/running/a.js', null],
   ['/etc/passwd', null],
 ])('%s is inside as %s', (path, want) => expect(pathInside(path, BASES)).toBe(want));
 
@@ -35,9 +35,9 @@ test('every absolute path is inside the root folder', () => {
 
 test('a path is shown in its shortest form', () => {
   const short = (path: string) => shortestPath(path, BASES);
-  expect([short('/work/run/a'), short('/work/run'), short('/x/./y'), short('../b')]).toEqual([
+  expect([short('/srv/run/a'), short('/srv/run'), short('/x/./y'), short('../b')]).toEqual([
     'a',
-    '/work/run',
+    '/srv/run',
     '/x/./y',
     '../b',
   ]);
