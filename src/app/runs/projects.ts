@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, sep } from 'node:path';
 import { projectOf } from '../../capture/source/project.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { unknownWord } from '../../lib/schema/read.ts';
+import { nearestWord, unknownWord } from '../../lib/schema/read.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 
@@ -25,9 +25,11 @@ export function findProject(state: StateDir | null, given: string): string {
   if (path !== undefined && found.length === 1) return path;
   if (path !== undefined)
     throw usage(`several projects are named "${given}"; give the path of one:${listed(found)}`);
-  const names = [...new Set(projects.map(projectName))].slice(0, PROJECTS_SHOWN);
+  const names = [...new Set(projects.map(projectName))];
   if (names.length === 0) return projectOf(given).path;
-  throw usage(unknownWord('project', given, [...names, 'a folder path']));
+  const near = nearestWord(given, names);
+  const shown = near === undefined ? names.slice(0, PROJECTS_SHOWN) : [near];
+  throw usage(unknownWord('project', given, [...shown, 'a folder path']));
 }
 
 const listed = (paths: readonly string[]) =>

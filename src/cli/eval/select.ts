@@ -1,5 +1,5 @@
 /** `--list`: the tests of the eval files. */
-import type { OnlyTests } from '../../app/evals/only-tests.ts';
+import { type OnlyTests, selectedOf } from '../../app/evals/only-tests.ts';
 import type { EvalFile } from '../../evals/types.ts';
 import { plural } from '../../lib/figures.ts';
 import { oneLine, tableLines } from '../../lib/terminal-text.ts';
@@ -14,16 +14,14 @@ export async function listTests(
   only: OnlyTests,
   { flags, io }: { flags: { output: OutputMode }; io: Io },
 ): Promise<number> {
-  const rows = files.flatMap(({ path, tests }) =>
-    tests
-      .filter(({ id }) => only(id))
-      .map(({ id, line, assertions, input }) => ({
-        eval: path,
-        line,
-        id,
-        assertions: assertions.map(({ type }) => type),
-        input: input.map(({ content }) => content).join('\n\n'),
-      })),
+  const rows = selectedOf(files, only).flatMap(({ path, tests }) =>
+    tests.map(({ id, line, assertions, input }) => ({
+      eval: path,
+      line,
+      id,
+      assertions: assertions.map(({ type }) => type),
+      input: input.map(({ content }) => content).join('\n\n'),
+    })),
   );
   if (flags.output === 'json') {
     await io.out.json(`${JSON.stringify(rows)}\n`);
