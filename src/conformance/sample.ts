@@ -3,7 +3,7 @@
  * every run selects the same ones: `mixed(fnv1a("<session_id>:<seq>")) % 100 === 0`. FNV-1a alone is not uniform enough
  * for texts that differ only in their last digits.
  */
-import { fnv1a, mixed } from './hash.ts';
+import { fnv1a, mixed } from '../lib/hash.ts';
 
 const SAMPLE_OF = 100;
 

@@ -3,7 +3,7 @@
  * Only hashes of each message are kept, of its data and of the envelope: 12 bytes.
  */
 
-import { canonical, fnv1a, mixed } from './hash.ts';
+import { canonical, fnv1a, mixed } from '../lib/hash.ts';
 import { CONFORMANCE_LIMITS } from './limits.ts';
 import type { Message, Place } from './types.ts';
 

@@ -1,4 +1,4 @@
-/** Hashes of text, and of JSON values regardless of key order. They need no library, so rules stay pure. */
+/** Hashes of text, and of JSON values regardless of key order. They need no library, so pure modules can use them. */
 
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
