@@ -15,15 +15,23 @@ const TEXT_CHARS_MAX = 2000;
 export function callText(input: unknown, cwd: string | null, tool = ''): string {
   if (typeof input === 'string') return headCopy(input, TEXT_CHARS_MAX);
   if (input === null || typeof input !== 'object') return input == null ? '' : String(input);
-  const fields = Object.entries(input);
-  for (const name of tool === 'Read' ? ['file_path', ...DESCRIPTIVE] : DESCRIPTIVE) {
-    const value = fields.find(([key]) => key === name)?.[1];
-    if (typeof value === 'string' && value !== '') return shortPath(value, cwd);
-  }
-  return fields
+  const subject = subjectOf(input, tool);
+  if (subject !== null) return shortPath(subject.value, cwd);
+  return Object.entries(input)
     .slice(0, VALUES_MAX)
     .map(([key, value]) => `${key}=${valueText(value)}`)
     .join(' ');
+}
+
+/** The most informative field of a call's input; null if it has none of them. */
+export function subjectOf(input: unknown, tool: string): { name: string; value: string } | null {
+  if (input === null || typeof input !== 'object') return null;
+  const fields = Object.entries(input);
+  for (const name of tool === 'Read' ? ['file_path', ...DESCRIPTIVE] : DESCRIPTIVE) {
+    const value = fields.find(([key]) => key === name)?.[1];
+    if (typeof value === 'string' && value !== '') return { name, value };
+  }
+  return null;
 }
 
 /** `path` relative to `cwd` when inside it. */

@@ -70,6 +70,10 @@ export function createActionsFilter(): (piece: string) => string {
   };
 }
 
+/** Text without elements and entities of XML or HTML. */
+export const withoutMarkup = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
 /** Characters that a terminal interprets, beyond the controls that XML cannot contain. */
 const UNSAFE_XML = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 

@@ -157,6 +157,10 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
       // A copy: the caller may reuse its buffer.
       else held.add(rest);
     },
+    /** The place after the last complete line. */
+    get position() {
+      return { line: place.line, offset: next_offset };
+    },
     /** Memory of the unfinished line in bytes. */
     get held(): number {
       return held.room;

@@ -2,7 +2,7 @@
 
 const WINDOWS = /^[A-Za-z]:[\\/]/;
 
-const isAbsolute = (path: string) => path.startsWith('/') || WINDOWS.test(path);
+export const isAbsolutePath = (path: string) => path.startsWith('/') || WINDOWS.test(path);
 
 /** Without `.`, `..` and repeated separators. */
 export function cleanPath(path: string): string {
@@ -17,11 +17,11 @@ export function cleanPath(path: string): string {
 /** `bases` are clean. A relative path is relative to the first one. Null: outside of all bases. */
 export function pathInside(path: string, bases: readonly string[]): string | null {
   const [first] = bases;
-  if (!isAbsolute(path) && first === undefined) {
+  if (!isAbsolutePath(path) && first === undefined) {
     const clean = cleanPath(path);
     return /^\.\.(?:\/|$)/.test(clean) ? null : clean;
   }
-  const clean = cleanPath(isAbsolute(path) ? path : `${first}/${path}`);
+  const clean = cleanPath(isAbsolutePath(path) ? path : `${first}/${path}`);
   for (const base of bases) {
     if (clean === base) return '';
     if (clean.startsWith(base === '/' ? base : `${base}/`))
@@ -32,12 +32,12 @@ export function pathInside(path: string, bases: readonly string[]): string | nul
 
 /** Relative to a base if the path is inside it, otherwise unchanged. */
 export function shortestPath(path: string, bases: readonly string[]): string {
-  return pathInside(path, bases) || (isAbsolute(path) ? path : cleanPath(path));
+  return pathInside(path, bases) || (isAbsolutePath(path) ? path : cleanPath(path));
 }
 
 /** A folder that paths can be relative to; null if the text is not one. */
 export const baseOf = (path: string | null): string | null =>
-  path !== null && isAbsolute(path) ? cleanPath(path) : null;
+  path !== null && isAbsolutePath(path) ? cleanPath(path) : null;
 
 /** Canonical tool input fields that contain a path. */
 export const PATH_FIELDS: ReadonlySet<string> = new Set(['file_path', 'path']);

@@ -41,6 +41,7 @@ const GAPS: Record<GapCode, string | ((count: number) => string)> = {
   limit_unwatched: 'a limit could not be checked',
   output_refused: 'output was not accepted',
   view_failed: 'an output failed',
+  history_rewritten: 'the agent rewrote its session file',
   figure_invalid: (count) => `${plural(count, 'figure')} out of range`,
 };
 

@@ -26,11 +26,15 @@ const LONG_VALUE_OPTIONS = new Set(
 const KEYWORDS = new Set(['if', 'then', 'else', 'elif', 'do', 'while', 'until', '!', '{', '(']);
 /** Programs that run the command after them → their options that have a value. */
 const WRAPPERS: Record<string, string> = {
+  builtin: '',
   command: '',
+  doas: 'Cu',
   env: 'uCS',
   exec: 'a',
   nice: 'n',
+  ionice: 'cnp',
   nohup: '',
+  setsid: '',
   stdbuf: 'ioe',
   sudo: 'CDghpRTUu',
   time: 'fo',

@@ -11,6 +11,10 @@ export interface Word {
   operator: boolean;
   /** Command lines inside it: `$(…)` and backticks. */
   inner?: string[];
+  /** A part of it is quoted. */
+  quoted?: true;
+  /** For the tag of a here-document: its body, which is data unless the program is a shell. */
+  document?: string;
 }
 
 /** Literal characters. Most words contain nothing else. */
@@ -42,7 +46,7 @@ export function wordsOf(command: string): Word[] {
         at = readWord(command, at, words);
         const tag = words.at(-1) as Word;
         if (start?.operator && /^<<-?$/.test(start.text) && tag !== start)
-          documents.push({ tag: tag.text, tabs: start.text === '<<-' });
+          documents.push({ tag, tabs: start.text === '<<-' });
       }
     }
   }
@@ -50,13 +54,14 @@ export function wordsOf(command: string): Word[] {
 }
 
 interface Heredoc {
-  tag: string;
+  tag: Word;
   /** Tabs before the tag are ignored. */
   tabs: boolean;
 }
 
-/** The position after a here-document: its body is data, not commands. */
-function skipHeredoc(command: string, from: number, { tag, tabs }: Heredoc): number {
+/** The position after a here-document. Its body becomes a part of the tag. */
+function skipHeredoc(command: string, from: number, { tag: word, tabs }: Heredoc): number {
+  const tag = word.text;
   let at = from;
   while (at < command.length) {
     const next = command.indexOf('\n', at);
@@ -64,9 +69,13 @@ function skipHeredoc(command: string, from: number, { tag, tabs }: Heredoc): num
     const start = tabs ? afterTabs(command, at) : at;
     const length = command[end - 1] === '\r' ? end - 1 - start : end - start;
     // The newline after the tag ends the command before the document's.
-    if (length === tag.length && command.startsWith(tag, start)) return end;
+    if (length === tag.length && command.startsWith(tag, start)) {
+      word.document = command.slice(from, at);
+      return end;
+    }
     at = end + 1;
   }
+  word.document = command.slice(from);
   return command.length;
 }
 
@@ -80,11 +89,13 @@ function readWord(command: string, from: number, words: Word[]): number {
   PLAIN.lastIndex = from;
   let text = PLAIN.exec(command)?.[0] ?? '';
   let unsure = false;
+  let quoted = false;
   const inner: string[] = [];
   let at = from + text.length;
   for (; at < command.length; at++) {
     const char = command[at] as string;
     if (' \t\n\r|&;<>()'.includes(char)) break;
+    if (char === "'" || char === '"' || char === '\\') quoted = true;
     if (char === "'") {
       const end = command.indexOf("'", at + 1);
       text += command.slice(at + 1, end < 0 ? command.length : end);
@@ -107,7 +118,11 @@ function readWord(command: string, from: number, words: Word[]): number {
   }
   // A descriptor number before a redirection belongs to it: `2>&1`.
   if (/^\d+$/.test(text) && (command[at] === '>' || command[at] === '<')) return at;
-  words.push({ text, unsure, operator: false, ...(inner.length > 0 && { inner }) });
+  words.push({
+    ...{ text, unsure, operator: false },
+    ...(inner.length > 0 && { inner }),
+    ...(quoted && { quoted }),
+  });
   return at;
 }
 
@@ -127,11 +142,25 @@ function readDoubleQuoted(
     if (command[at] === '\\' && '"\\$`'.includes(command[at + 1] ?? '')) at += 1;
     else if (command[at] === '$' || command[at] === '`') {
       unsure = true;
-      at = substitutionEnd(command, at, inner) ?? at;
+      const end = substitutionEnd(command, at, inner);
+      if (end !== null) {
+        at = end;
+        continue;
+      }
     }
     text += command[at] ?? '';
   }
   return { text, unsure: unsure || at >= command.length, end: at };
+}
+
+/** The command lines in a text with expansions, such as the body of a here-document. */
+export function substitutionsIn(text: string): string[] {
+  const inner: string[] = [];
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\') at += 1;
+    else at = substitutionEnd(text, at, inner) ?? at;
+  }
+  return inner;
 }
 
 /** The position of the last character of the `$(…)` or backticks at `at`; adds its command line to `inner`. Null: none. */

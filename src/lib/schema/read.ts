@@ -125,8 +125,15 @@ export const nearestWord = (
   known: readonly string[],
   edits = 2,
 ): string | undefined =>
-  known.find((name) => distance(plain(name), plain(word)) <= edits) ??
+  closest(word, known, edits) ??
   known.find((name) => word.length >= PREFIX_CHARS_MIN && plain(name).startsWith(plain(word)));
+
+/** The first of those with the fewest edits. */
+function closest(word: string, known: readonly string[], edits: number): string | undefined {
+  const far = known.map((name) => distance(plain(name), plain(word)));
+  const least = Math.min(...far);
+  return least <= edits ? known[far.indexOf(least)] : undefined;
+}
 
 /** Shorter prefixes match too many words. */
 const PREFIX_CHARS_MIN = 4;
