@@ -132,6 +132,8 @@ interface StreamDecoderOptions {
 }
 
 export interface SessionDecoderOptions {
+  /** The session's main file, if it is known. Its place may show facts that its records lack. */
+  path?: string;
   /** Earlier records belong to earlier runs: the file of a resumed session contains those too. */
   since_ms?: number;
   /** Set if the stream of the run was also recorded: whether the stream reported the run's tokens. */
@@ -154,13 +156,41 @@ interface SessionQuery {
   unreadable?: Unreadable;
 }
 
+/**
+ * Where the main files of sessions are: below a folder, with a name pattern per level. The first group of the last pattern
+ * that has one is the session's id. Or a database that has many sessions.
+ */
+export type SessionPlace =
+  | { readonly root: string; readonly names: readonly RegExp[] }
+  | { readonly database: string };
+
+/** How long an agent's CLI keeps its own session files. */
+export interface Retention {
+  /** Days after the last change of a session. Null: unknown, because `source` cannot be read or has an invalid value. */
+  days: number | null;
+  /** The effect on older sessions. */
+  what: 'deletes' | 'compresses';
+  /** Name of the setting. */
+  setting: string;
+  /** The settings file that decides; null: the CLI's default. */
+  source: string | null;
+  /** A further rule, for people; null if there is none. */
+  also: string | null;
+}
+
 export interface SessionFiles {
   /** The places where the CLI stores its sessions, for people. */
   readonly where: string;
+  /** Set if the CLI rewrites a file as a whole: bytes that changed are no sign of a changed history. */
+  readonly rewritten?: true;
   /** The main file of a session; null if there is none. */
   find(query: SessionQuery): Promise<string | null>;
   /** Main files of all sessions, newest first where that is cheap. Excludes files of sub-agents. */
   list?(query: { env: NodeJS.ProcessEnv; memo?: Memo | undefined }): AsyncIterable<SessionFile>;
+  /** The same places for programs. Files that are found there may still belong to sub-agents: see `isMain`. */
+  places?(env: NodeJS.ProcessEnv): readonly SessionPlace[];
+  /** False if the file belongs to a sub-agent although its name does not show it, or is not readable. */
+  isMain?(path: string, memo?: Memo): Promise<boolean>;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** The lines of a part that is not a file, such as a session in a database. Null: the part is a file. */
@@ -173,6 +203,11 @@ export interface SessionFiles {
    * Calls with the same key and the same end are matched in order. Null: the stream never shows such a call.
    */
   keyOf?(call: { tool: string; native_tool: string; input: unknown }): string | null;
+  /**
+   * The CLI's own rule for old sessions, from its settings. Null: it keeps them. Absent: no rule is known. Contract: only
+   * reads, never throws. Settings of projects are not read.
+   */
+  retention?(env: NodeJS.ProcessEnv): Retention | null;
 }
 
 /** The shapes of an agent's records in its recordings, for `tacho drift` (AG-19). */
@@ -203,18 +238,32 @@ export interface Agent {
   /** Versions the adapter was checked against. */
   readonly checked_versions: readonly string[];
   readonly capabilities: Capabilities;
-  /** The effect of each value of `--approve` on this agent, for people. `launch` adds the corresponding flags. */
-  readonly approval: Readonly<Record<ApproveMode, string>>;
+  /**
+   * The effect of each value of `--approve` on this agent, for people. `launch` adds the corresponding flags. Null if
+   * tacho cannot start it.
+   */
+  readonly approval: Readonly<Record<ApproveMode, string>> | null;
   readonly tools: ToolTable;
   /** Environment variables with its credentials, in addition to those that look like secrets. */
   readonly secret_env: readonly string[];
-  launch(request: LaunchRequest): LaunchPlan;
+  /** Null: tacho cannot start the agent and only reads its session files. */
+  readonly launch: ((request: LaunchRequest) => LaunchPlan) | null;
+  /** Another way to run an agent that tacho cannot start, for people: a sentence. */
+  readonly instead?: string;
   /** Why the agent is known to refuse to start with these settings, and the remedy; null if no reason is known. */
   caution?(start: LaunchSetting): string | null;
-  stream(options?: StreamDecoderOptions): Decoder;
+  /** The decoder of its stdout; null if `launch` is null. */
+  readonly stream: ((options?: StreamDecoderOptions) => Decoder) | null;
   readonly session: SessionFiles | null;
   /** Present if the agent accepts input during a run. */
   input?(): InputTalk;
   /** The known shapes of its records, loaded on demand. Without them, only record types are compared. */
   shapes?(): Promise<RecordShapes>;
+}
+
+/** An agent that tacho can start. */
+export interface RunnableAgent extends Agent {
+  readonly approval: NonNullable<Agent['approval']>;
+  readonly launch: NonNullable<Agent['launch']>;
+  readonly stream: NonNullable<Agent['stream']>;
 }

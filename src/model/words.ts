@@ -3,12 +3,24 @@
 export const RUN_EVENT_SCHEMA = 'openagent.run_event.v1';
 export const OUTCOME_SCHEMA = 'tacho.outcome.v1';
 export const TRANSCRIPT_SCHEMA = 'tacho.transcript.v1';
+export const COMPARISON_SCHEMA = 'tacho.comparison.v1';
+export const AUDIT_SCHEMA = 'tacho.audit.v1';
+
+/** The source of a run's events in the journal. */
+export const CAPTURE_SOURCE = 'capture';
+/**
+ * The journal source of provisional ends. Each end is a group of entries with one event each; `run_finished` is the last
+ * of a group. The events are numbered after the last event of the capture.
+ */
+export const CLOSING_SOURCE = 'closing';
 
 /** Labels that record the origin of a run: the session file it was imported from, or the eval test that started it. */
 export const IMPORTED_FILE_LABEL = 'imported';
-/** The label with the digest of the imported files. */
+/** The label with the digest that the id of an imported run is derived from: of the session, not of its content. */
 export const IMPORTED_SHA256_LABEL = 'imported_sha256';
 export const EVAL_TEST_LABEL = 'eval_test';
+/** The label of a run that was stored without texts, inputs and outputs (`watch.metadata_only`). */
+export const METADATA_ONLY_LABEL = 'metadata_only';
 
 /** Maximum bytes of a string in a run-event's data (RE-10). */
 export const CONTENT_PREVIEW_MAX_BYTES = 4096;
@@ -40,6 +52,20 @@ export const OUTPUT_MODES = ['human', 'json'] as const;
 export const APPROVE_MODES = ['default', 'edits', 'all'] as const;
 /** Conditions of `--fail-on`. */
 export const FAIL_ON = ['denied', 'failed-call', 'incomplete'] as const;
+/** How a call of one run relates to the calls of another. */
+export const CALL_MARKS = ['equal', 'changed', 'moved', 'added', 'removed'] as const;
+/** How bad a finding of the audit may be, worst first. */
+export const AUDIT_SEVERITIES = ['high', 'medium', 'low', 'info'] as const;
+export const AUDIT_CATEGORIES = [
+  'destructive',
+  'secret',
+  'network',
+  'outside',
+  'denial',
+  'custom',
+] as const;
+/** Whether a call with a finding was carried out. */
+export const AUDIT_STATUSES = ['ran', 'failed', 'denied', 'unknown'] as const;
 export const CHANNELS = ['stdout', 'stderr', 'session'] as const;
 
 /** Kinds of provider failures, with the same meaning for every agent. */
@@ -128,6 +154,7 @@ export const PROBLEM_CODES = [
   'events_over_limit',
   'view_failed',
   'figure_invalid',
+  'history_rewritten',
 ] as const;
 
 /** How a tool call ended. */
@@ -140,6 +167,12 @@ export type OutputMode = (typeof OUTPUT_MODES)[number];
 export type ApproveMode = (typeof APPROVE_MODES)[number];
 /** A condition that fails a run that ended well: a denied call, a failed call, or an incomplete record. */
 export type FailOn = (typeof FAIL_ON)[number];
+export type CallMark = (typeof CALL_MARKS)[number];
+/** How bad a finding may be. */
+export type AuditSeverity = (typeof AUDIT_SEVERITIES)[number];
+/** Kinds of findings. */
+export type AuditCategory = (typeof AUDIT_CATEGORIES)[number];
+export type AuditStatus = (typeof AUDIT_STATUSES)[number];
 export type Channel = (typeof CHANNELS)[number];
 /** Why a run ended; `ok` if the agent finished its work. */
 export type ExitReason = (typeof EXIT_REASONS)[number];
