@@ -1,12 +1,12 @@
 /** The agent `opencode`: OpenCode. README.md describes its behaviour and the gaps in its streams. */
-import type { Agent } from '../../model/agent.ts';
+import type { RunnableAgent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
-import { records } from './stream.ts';
+import { stream } from './stream.ts';
 import { tools } from './tools.ts';
 
-export const opencode: Agent = {
+export const opencode: RunnableAgent = {
   id: 'opencode',
   title: 'OpenCode',
   binaries: ['opencode'],
@@ -32,7 +32,7 @@ export const opencode: Agent = {
   tools,
   secret_env: ['OPENCODE_API_KEY', 'OPENCODE_SERVER_PASSWORD'],
   launch,
-  stream: () => records(),
+  stream,
   session,
   shapes: async () => (await import('./shapes.ts')).shapes,
 };

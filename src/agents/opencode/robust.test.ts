@@ -8,9 +8,9 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { Drafts } from '../kit/drafts.ts';
-import { Calls } from './calls.ts';
+import { Calls } from '../kit/opencode-family/calls.ts';
+import type { Part } from '../kit/opencode-family/native.ts';
 import { opencode } from './index.ts';
-import type { Part } from './native.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -313,7 +313,7 @@ describe('many open calls', () => {
   const callsTo = (out: Draft[]) => {
     const to = new Drafts();
     to.begin(out, T0);
-    return new Calls(to);
+    return new Calls(to, () => ({}));
   };
   const running = (command: string) => ({ status: 'running', input: { command } });
 

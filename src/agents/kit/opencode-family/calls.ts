@@ -1,11 +1,11 @@
 /** Tool parts → calls. A part is updated many times but is one call: each fact becomes one draft (RO-3). */
-import { RecentMap, RecentSet } from '../../lib/bounded.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { type Time, Writer } from '../kit/drafts.ts';
-import { idOf, isNative, momentOf, nativeOf, textOf } from '../kit/native.ts';
+import { RecentMap, RecentSet } from '../../../lib/bounded.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { type Drafts, type Time, Writer } from '../drafts.ts';
+import { idOf, isNative, momentOf, nativeOf, textOf } from '../native.ts';
 import { type Part, REMEMBERED_MAX, type ToolState } from './native.ts';
 import { changesOf, resultOf, SHELLS } from './results.ts';
-import { namesOf } from './tools.ts';
+import type { NamesOf } from './tools.ts';
 
 /** The initial state of a call. */
 const NEW = {
@@ -18,6 +18,7 @@ const NEW = {
   exit_code: null as number | null,
   /** Whether the sub-agent's session is known. */
   adopted: false,
+  error: null as string | null,
 };
 
 type Call = typeof NEW & {
@@ -44,6 +45,13 @@ export class Calls extends Writer {
   /** Commands without an exit code → their call, for `command.executed`. */
   readonly #commands = new Map<string, string>();
   readonly changed_paths = new RecentSet<string>(LIMITS.artifacts_max);
+
+  readonly #namesOf: NamesOf;
+
+  constructor(to: Drafts, namesOf: NamesOf) {
+    super(to);
+    this.#namesOf = namesOf;
+  }
 
   parentOf(session_id: string): string | null {
     return this.#parents.get(session_id) ?? null;
@@ -81,6 +89,7 @@ export class Calls extends Writer {
     const child = idOf(nativeOf(state.metadata)?.sessionId);
     if (native_tool === 'task' && child !== null) this.#adopt(child, call);
     const { status } = state;
+    call.error = textOf(state.error);
     const pending = status === 'pending';
     if (status === 'completed' || status === 'error') return this.#finish(key, call, state);
     if (status === 'running') this.#running(call, state);
@@ -126,7 +135,13 @@ export class Calls extends Writer {
     if (call.requested) return;
     call.requested = true;
     const { call_id, native_tool, input, parent: parent_call_id } = call;
-    const data = { call_id, native_tool, input, parent_call_id, ...namesOf(native_tool, input) };
+    const data = {
+      call_id,
+      native_tool,
+      input,
+      parent_call_id,
+      ...this.#namesOf(native_tool, input, call.error),
+    };
     this.to.put('call_requested', data, at_ms);
   }
 

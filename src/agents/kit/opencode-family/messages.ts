@@ -1,8 +1,8 @@
 /** Messages and their parts. The CLI's lines have only parts, where steps are counted. Other messages have a cost. */
-import { RecentMap, RecentSet } from '../../lib/bounded.ts';
-import { type Drafts, type Time, Writer } from '../kit/drafts.ts';
-import { countOf, filledOf, idOf, momentOf, nativeOf, statusOf, textOf } from '../kit/native.ts';
-import { add, type Spent, spent } from '../kit/usage.ts';
+import { RecentMap, RecentSet } from '../../../lib/bounded.ts';
+import { type Drafts, type Time, Writer } from '../drafts.ts';
+import { countOf, filledOf, idOf, momentOf, nativeOf, statusOf, textOf } from '../native.ts';
+import { add, type Spent, spent } from '../usage.ts';
 import { Calls } from './calls.ts';
 import {
   added,
@@ -15,6 +15,7 @@ import {
 } from './native.ts';
 import { modelOf, Sessions } from './sessions.ts';
 import { type Said, Texts } from './texts.ts';
+import type { NamesOf } from './tools.ts';
 import { failureOf, Turns } from './turns.ts';
 
 interface Known extends Said {
@@ -29,8 +30,8 @@ interface Known extends Said {
 const IGNORED = new Set(['agent', 'compaction', 'file', 'patch', 'snapshot', 'subtask']);
 
 export class Conversation extends Writer {
-  readonly calls = new Calls(this.to);
-  readonly sessions = new Sessions(this.to, this.calls);
+  readonly calls: Calls;
+  readonly sessions: Sessions;
   readonly texts = new Texts(this.to);
   readonly #turns = new Turns(this.to);
   readonly #since_ms: number;
@@ -40,8 +41,10 @@ export class Conversation extends Writer {
   #total: Spent | null = null;
 
   /** Only events from `since_ms` on belong to this run. */
-  constructor(to: Drafts, since_ms = 0) {
+  constructor(to: Drafts, namesOf: NamesOf, since_ms = 0) {
     super(to);
+    this.calls = new Calls(to, namesOf);
+    this.sessions = new Sessions(to, this.calls);
     this.#since_ms = since_ms;
   }
 
@@ -54,7 +57,8 @@ export class Conversation extends Writer {
       return to.bad(`a message without id or role: ${textOf(info.role) ?? 'no type'}`);
     const time = nativeOf(info.time);
     const known = this.#messages.get(id);
-    const old = this.#isOld(momentOf(time?.created) ?? to.at_ms);
+    const created_ms = momentOf(time?.created) ?? to.at_ms;
+    const old = this.#isOld(created_ms) || this.sessions.isCopied(session_id, created_ms);
     const message = known ?? { role, synthetic: false, spent: null, closed: false, old };
     if (known === undefined) this.#messages.set(id, message);
     message.synthetic ||= info.summary === true;

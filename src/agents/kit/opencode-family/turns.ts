@@ -1,8 +1,8 @@
 /** The root agent's turns, and the end of the run from the last one. No mode of the CLI has an end record. */
-import type { ExitReason } from '../../model/words.ts';
-import { type End, endFor, OK, Writer } from '../kit/drafts.ts';
-import type { FailureFacts } from '../kit/failures.ts';
-import { nativeOf, statusOf, textOf } from '../kit/native.ts';
+import type { ExitReason } from '../../../model/words.ts';
+import { type End, endFor, OK, Writer } from '../drafts.ts';
+import type { FailureFacts } from '../failures.ts';
+import { nativeOf, statusOf, textOf } from '../native.ts';
 import type { NativeError } from './native.ts';
 
 interface Failure {
@@ -51,6 +51,8 @@ export class Turns extends Writer {
 
   /** An error of the root session: in its last turn, or for a prompt without a turn. */
   fail({ end, facts }: Failure): void {
+    // A refusal that ends the run may be followed by a text that says so.
+    if (this.last?.closed && this.last.refused !== null && facts.native_kind === null) return;
     this.last ??= { ...NEW, message_id: null };
     this.last.failure = end;
     this.last.closed = true;

@@ -2,9 +2,10 @@
 
 import { lstatSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { LIMITS } from '../../lib/limits.ts';
-import type { SessionFile, Unreadable } from '../../model/agent.ts';
-import { countOf, idOf } from '../kit/native.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import type { SessionFile, Unreadable } from '../../../model/agent.ts';
+import { countOf, idOf } from '../native.ts';
+import { rowTime } from './native.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -13,7 +14,7 @@ const FAMILY = `WITH RECURSIVE family(id) AS (
   UNION SELECT session.id FROM session JOIN family ON session.parent_id = family.id
 )`;
 const QUERIES = [
-  `${FAMILY} SELECT * FROM session WHERE id IN family ORDER BY time_created, id`,
+  `${FAMILY} SELECT * FROM session WHERE id IN family ORDER BY parent_id IS NOT NULL, time_created, id`,
   `${FAMILY} SELECT * FROM message WHERE session_id IN family ORDER BY time_created, id`,
   `${FAMILY} SELECT * FROM part WHERE session_id IN family ORDER BY time_created, id`,
 ] as const;
@@ -60,7 +61,7 @@ export function hasSession(database: string, session_id: string, unreadable?: Un
   }
 }
 
-/** The lines of a session, ordered by the times of its rows. Throws if the database cannot be read. */
+/** The lines of a session: its own row, then all others by their times. Throws if the database cannot be read. */
 export function sessionRows(database: string, session_id: string): Generator<Buffer> {
   return reading(database, (db) =>
     inChunks(merged(QUERIES.map((sql) => db.prepare(sql).iterate(session_id) as Iterator<Row>))),
@@ -71,7 +72,7 @@ export function sessionRows(database: string, session_id: string): Generator<Buf
 function* merged(tables: readonly Iterator<Row>[]): Generator<Row> {
   const heads = tables.map((table) => ({ table, row: table.next() }));
   const timeOf = ({ row }: (typeof heads)[number]) =>
-    row.done ? Number.POSITIVE_INFINITY : (countOf(row.value.time_created) ?? 0);
+    row.done ? Number.POSITIVE_INFINITY : (rowTime(row.value) ?? 0);
   for (;;) {
     const head = heads.reduce((best, one) => (timeOf(one) < timeOf(best) ? one : best));
     if (head.row.done) return;

@@ -1,8 +1,8 @@
 /** Sessions: the root agent's and its sub-agents', the speaker, and the facts about the root session. */
-import { RecentSet } from '../../lib/bounded.ts';
-import type { DataOf } from '../../model/event.ts';
-import { type Drafts, Writer } from '../kit/drafts.ts';
-import { filledOf, idOf, nativeOf } from '../kit/native.ts';
+import { RecentMap, RecentSet } from '../../../lib/bounded.ts';
+import type { DataOf } from '../../../model/event.ts';
+import { type Drafts, type Time, Writer } from '../drafts.ts';
+import { filledOf, idOf, momentOf, nativeOf } from '../native.ts';
 import type { Calls } from './calls.ts';
 import { REMEMBERED_MAX, type SessionInfo } from './native.ts';
 
@@ -14,6 +14,8 @@ export class Sessions extends Writer {
   readonly #calls: Calls;
   /** Sessions of sub-agents. */
   readonly #children = new RecentSet<string>(REMEMBERED_MAX);
+  /** When each root session was created. */
+  readonly #created = new RecentMap<string, number>(REMEMBERED_MAX);
   /** The root session of an export. */
   #exported: string | null = null;
 
@@ -31,6 +33,12 @@ export class Sessions extends Writer {
   isForeign(session_id: string | null): boolean {
     const other = this.#exported !== null && this.#exported !== session_id;
     return other && this.isRoot(session_id);
+  }
+
+  /** A fork begins with copies of its parent's messages, which keep their times. The parent has them too. */
+  isCopied(session_id: string | null, created_ms: Time): boolean {
+    const begun_ms = session_id === null ? undefined : this.#created.get(session_id);
+    return begun_ms !== undefined && created_ms !== undefined && created_ms < begun_ms;
   }
 
   /** Sets the speaker to the agent of this session. Returns whether it is the root agent. */
@@ -61,6 +69,8 @@ export class Sessions extends Writer {
       this.#children.add(session_id);
       this.#calls.claim(session_id);
     } else {
+      const created_ms = momentOf(nativeOf(info.time)?.created);
+      if (created_ms !== undefined) this.#created.set(session_id, created_ms);
       if (exported) this.#exported ??= session_id;
       if (!this.isRoot(session_id) || this.isForeign(session_id)) return;
       const model = modelOf(native?.providerID, native?.id);

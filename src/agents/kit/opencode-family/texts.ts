@@ -3,11 +3,11 @@
  * snapshot counts (RO-3). If a part changes after it was reported, its message is reported again under a marked id.
  */
 
-import { RecentSet } from '../../lib/bounded.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { isBlank } from '../../lib/white-space.ts';
-import { type Drafts, Writer } from '../kit/drafts.ts';
-import { idOf, momentOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
+import { RecentSet } from '../../../lib/bounded.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { isBlank } from '../../../lib/white-space.ts';
+import { type Drafts, Writer } from '../drafts.ts';
+import { idOf, momentOf, nativeOf, textOf, wordOf } from '../native.ts';
 import { type Part, REMEMBERED_MAX } from './native.ts';
 
 export interface Said {

@@ -4,11 +4,11 @@
  * with any indent, one bracket, key or value per line.
  */
 
-import { jsonInside } from '../../lib/byte-text.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { trimmed } from '../../lib/white-space.ts';
-import { Writer } from '../kit/drafts.ts';
-import { isNative, problem } from '../kit/native.ts';
+import { jsonInside } from '../../../lib/byte-text.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { trimmed } from '../../../lib/white-space.ts';
+import { Writer } from '../drafts.ts';
+import { isNative, problem } from '../native.ts';
 
 const PIECES: ReadonlyMap<string, string> = new Map([
   ['/info', 'session'],

@@ -1,9 +1,9 @@
 /** The end of a call and the files it changed, from its last state. */
-import { tailOf } from '../../lib/byte-text.ts';
-import { asciiBytes } from '../../lib/utf8.ts';
-import type { DataOf } from '../../model/event.ts';
-import type { CallStatus, FileOperation } from '../../model/words.ts';
-import { codeOf, filledOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
+import { tailOf } from '../../../lib/byte-text.ts';
+import { asciiBytes } from '../../../lib/utf8.ts';
+import type { DataOf } from '../../../model/event.ts';
+import type { CallStatus, FileOperation } from '../../../model/words.ts';
+import { codeOf, filledOf, listOf, nativeOf, type Open, textOf } from '../native.ts';
 import type { ToolState } from './native.ts';
 
 type Change = Omit<DataOf<'file_changed'>, 'call_id' | 'source'>;

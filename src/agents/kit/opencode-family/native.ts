@@ -1,6 +1,6 @@
 /** Native values: fields of records, kinds of records without a type, times of events, tokens. */
-import { LIMITS } from '../../lib/limits.ts';
-import type { Time } from '../kit/drafts.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import type { Time } from '../drafts.ts';
 import {
   costOf,
   type Inside,
@@ -10,8 +10,8 @@ import {
   nativeOf,
   type Open,
   tokensOf,
-} from '../kit/native.ts';
-import { isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
+} from '../native.ts';
+import { isEmpty, minus, type Spent, spent } from '../usage.ts';
 import type { Session, Stdout } from './generated/native.ts';
 
 /** Bounded collections drop their older half, so this keeps at least `calls_remembered_max`. */
@@ -53,6 +53,11 @@ export function storedKind(record: Open): string | null {
   const [name = '', ...more] = Object.keys(record);
   const piece = more.length === 0 && PIECES.has(name) && isNative(record[name]);
   return piece ? `export/${name}` : null;
+}
+
+/** The time that orders a row. The root session is first: if it is a fork, its copied messages are older than it. */
+export function rowTime({ parent_id, time_created }: Open): Time {
+  return parent_id === null ? 0 : momentOf(time_created);
 }
 
 const WRAP_MS = 2 ** 36;

@@ -1,11 +1,11 @@
 /** Events of the server's bus, with their current and earlier names. */
 
-import { RecentMap } from '../../lib/bounded.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { trimmed } from '../../lib/white-space.ts';
-import type { FileOperation } from '../../model/words.ts';
-import type { Table } from '../kit/decoder.ts';
-import { type Drafts, Writer } from '../kit/drafts.ts';
+import { RecentMap } from '../../../lib/bounded.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { trimmed } from '../../../lib/white-space.ts';
+import type { FileOperation } from '../../../model/words.ts';
+import type { Table } from '../decoder.ts';
+import { type Drafts, Writer } from '../drafts.ts';
 import {
   codeOf,
   countOf,
@@ -17,8 +17,8 @@ import {
   namesOf,
   nativeOf,
   textOf,
-} from '../kit/native.ts';
-import { words } from '../kit/text.ts';
+} from '../native.ts';
+import { words } from '../text.ts';
 import type { Stdout } from './generated/native.ts';
 import type { Conversation } from './messages.ts';
 import type { Message, Part, SessionInfo } from './native.ts';
