@@ -603,6 +603,14 @@ describe('session files', () => {
     ]);
   });
 
+  verifies('AG-10', 'requests without a message are counted', () => {
+    const warm = { type: 'usage', id: 'u', kind: 'cache_warm', usage: spent(7) };
+    const events = filed(entry(asked('go')), entry(said([text('ok')])), warm);
+    const { tokens, cost } = outcomeOf(events).metrics;
+    expect([tokens.input, tokens.output, cost]).toEqual([107, 20, 1]);
+    expect(kindsOf(events, 'problem')).toEqual([]);
+  });
+
   verifies(['AG-10', 'AG-15'], 'since_ms leaves out earlier runs, not session and model', () => {
     const model = (modelId: string) => ({
       type: 'model_change',

@@ -68,7 +68,7 @@ export const STDOUT: Readonly<Record<string, string>> = {
     total}} stopReason timestamp responseId}`,
   queue_update: `type? steering? followUp?`,
   response: `id? type? command? success? data?* error?`,
-  session: `type version id timestamp cwd`,
+  session: `type version id timestamp cwd parentSession?`,
   tool_execution_end: `
     type toolCallId toolName result{content{<text> type text} structuredContent?* isError?
     details?*} isError durationMs? parentToolCallId?`,
@@ -105,6 +105,6 @@ export const SESSION: Readonly<Record<string, string>> = {
     status arguments* durationMs error?} complete?} <bashExecution> role? command? output? exitCode?
     cancelled? truncated? timestamp?}`,
   model_change: `type id parentId timestamp provider modelId`,
-  session: `type version id timestamp cwd`,
+  session: `type version id timestamp cwd parentSession?`,
   thinking_level_change: `type id parentId timestamp thinkingLevel`,
 };

@@ -1,19 +1,11 @@
 /** The end of a call from its result. The CLI has one flag, `isError`; other fields and the text show the rest. */
 
-import { charsIn } from '../../lib/byte-text.ts';
-import { trimmed } from '../../lib/white-space.ts';
-import type { CallStatus } from '../../model/words.ts';
-import type { CallEnd } from '../kit/drafts.ts';
-import {
-  codeOf,
-  durationOf,
-  type Inside,
-  idOf,
-  nativeOf,
-  type Open,
-  textOf,
-} from '../kit/native.ts';
-import { contentText } from '../kit/text.ts';
+import { charsIn } from '../../../lib/byte-text.ts';
+import { trimmed } from '../../../lib/white-space.ts';
+import type { CallStatus } from '../../../model/words.ts';
+import type { CallEnd } from '../drafts.ts';
+import { codeOf, durationOf, type Inside, idOf, nativeOf, type Open, textOf } from '../native.ts';
+import { contentText } from '../text.ts';
 import type { Stdout } from './generated/native.ts';
 
 /** A message of any role. */
@@ -76,15 +68,18 @@ const ABORTED: ReadonlySet<string> = new Set([
   'Skipped due to queued user message.',
   'This operation was aborted',
 ]);
-/** Calls that could not run: an unknown tool, or invalid arguments. */
+/** Calls that could not run: an unknown tool, invalid arguments, or a patch of an outdated file. */
 const IMPOSSIBLE = [
   /^Tool [^\n]+ not found$/,
   /^Validation failed for tool "/,
   /^Invalid arguments for tool "/,
+  /^Edit rejected for /,
 ];
 /** System errors: `ENOENT: no such file`, `spawn bash ENOENT`, the shell tool's own complaints. */
 const SYSTEM_FAULT =
   /^(?:E[A-Z0-9]{2,}\b|spawn |Working directory does not exist|No bash shell found|Custom shell path not found)/;
+/** Refusals in the CLI's own words. */
+const REFUSED = [/^Tool "[^"\n]+" requires approval\b/, /^Tool call rejected by user\b/];
 /** Words of refusal, for versions in which only the text shows it. */
 const REFUSAL =
   /\b(?:blocked|denied|declined|disallowed|forbidden|refused|rejected|protected|not (?:allowed|permitted|approved))\b/i;
@@ -106,7 +101,7 @@ export function verdictOf(asked: Asked, result: Result): CallEnd {
 }
 
 function exitCodeOf(result: Result, last_line: string): number | null {
-  const reported = codeOf(result.structured?.exit_code);
+  const reported = codeOf(result.structured?.exit_code) ?? codeOf(result.details?.exitCode);
   if (reported !== null) return reported;
   const match = result.failed ? EXITED.exec(last_line) : null;
   return match === null ? null : Number(match[1]);
@@ -118,6 +113,7 @@ function exitCodeOf(result: Result, last_line: string): number | null {
  * have run by its updates and its last line, and for other tools only the text decides.
  */
 function isRefused(asked: Asked, result: Result, text: string): boolean {
+  if (REFUSED.some((start) => start.test(text))) return true;
   if (asked.cut || IMPOSSIBLE.some((start) => start.test(text))) return false;
   if (asked.measured) return result.duration_ms === null;
   if (asked.ran || result.duration_ms !== null || SYSTEM_FAULT.test(text)) return false;

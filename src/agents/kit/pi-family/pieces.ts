@@ -1,9 +1,9 @@
 /** Pieces of the model's message (`message_update`), held until the whole message arrives. */
-import { LIMITS } from '../../lib/limits.ts';
-import { Writer } from '../kit/drafts.ts';
-import { AGENT_LIMITS } from '../kit/limits.ts';
-import { countOf, nativeOf, textOf } from '../kit/native.ts';
-import { wordSet } from '../kit/text.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { Writer } from '../drafts.ts';
+import { AGENT_LIMITS } from '../limits.ts';
+import { countOf, nativeOf, textOf } from '../native.ts';
+import { wordSet } from '../text.ts';
 import type { Stdout } from './generated/native.ts';
 import type { Conversation } from './messages.ts';
 import type { Block } from './results.ts';

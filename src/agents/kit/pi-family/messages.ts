@@ -1,8 +1,8 @@
 /** Messages of the user, the model and the tools, as found in both channels. */
-import { isLonger } from '../../lib/byte-text.ts';
-import { type End, OK, type Time, Writer } from '../kit/drafts.ts';
-import type { FailureFacts } from '../kit/failures.ts';
-import { AGENT_LIMITS } from '../kit/limits.ts';
+import { isLonger } from '../../../lib/byte-text.ts';
+import { type End, OK, type Time, Writer } from '../drafts.ts';
+import type { FailureFacts } from '../failures.ts';
+import { AGENT_LIMITS } from '../limits.ts';
 import {
   costOf,
   countOf,
@@ -15,9 +15,9 @@ import {
   textOf,
   timeOf,
   tokensOf,
-} from '../kit/native.ts';
-import { contentText, wordSet } from '../kit/text.ts';
-import { type Spent, spent } from '../kit/usage.ts';
+} from '../native.ts';
+import { contentText, wordSet } from '../text.ts';
+import { type Spent, spent } from '../usage.ts';
 import { Calls } from './calls.ts';
 import { type Message, ofMessage, type Result } from './results.ts';
 
@@ -55,7 +55,7 @@ export function spentOf(value: Message['usage'] | undefined): Spent | null {
     output: tokensOf(figures.output),
     cache_read: tokensOf(figures.cacheRead),
     cache_write: tokensOf(figures.cacheWrite),
-    reasoning: tokensOf(figures.reasoning),
+    reasoning: tokensOf(figures.reasoning) ?? tokensOf(figures.reasoningTokens),
   };
   return spent(usage, costOf(nativeOf(figures.cost)?.total));
 }

@@ -1,7 +1,7 @@
 /** One run of the stream: the model's messages and results, and the ends of its prompts. */
-import { type Drafts, type End, OK, Writer } from '../kit/drafts.ts';
-import { type FailureFacts, retryOf } from '../kit/failures.ts';
-import { type Inside, idOf, isNative, listOf, nativeOf, textOf, timeOf } from '../kit/native.ts';
+import { type Drafts, type End, OK, Writer } from '../drafts.ts';
+import { type FailureFacts, retryOf } from '../failures.ts';
+import { type Inside, idOf, isNative, listOf, nativeOf, textOf, timeOf } from '../native.ts';
 import type { Stdout } from './generated/native.ts';
 import {
   Conversation,

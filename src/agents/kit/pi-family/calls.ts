@@ -1,11 +1,11 @@
 /** Tool calls, from request to result. Shared by stdout and session files. Each call is reported once. */
-import { RecentMap, RecentSet } from '../../lib/bounded.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { asciiBytes } from '../../lib/utf8.ts';
-import type { CallFinishedDraft } from '../../model/draft.ts';
-import { Writer } from '../kit/drafts.ts';
-import { durationOf, idOf, listOf, nativeOf, type Open, textOf } from '../kit/native.ts';
-import { contentText } from '../kit/text.ts';
+import { RecentMap, RecentSet } from '../../../lib/bounded.ts';
+import { LIMITS } from '../../../lib/limits.ts';
+import { asciiBytes } from '../../../lib/utf8.ts';
+import type { CallFinishedDraft } from '../../../model/draft.ts';
+import { Writer } from '../drafts.ts';
+import { durationOf, idOf, listOf, nativeOf, type Open, textOf } from '../native.ts';
+import { contentText } from '../text.ts';
 import type { Stdout } from './generated/native.ts';
 import { type Asked, type Nested, ofNested, type Result, verdictOf } from './results.ts';
 
@@ -136,7 +136,8 @@ export class Calls extends Writer {
     if (status === 'ok' && call.file) this.#used(call_id, call.file, details);
   }
 
-  #used(call_id: string, { tool, path, size }: FileUse, details: Open | null): void {
+  #used(call_id: string, { tool, path: given, size }: FileUse, details: Open | null): void {
+    const path = textOf(details?.path) ?? given;
     const known = this.#existing.has(path);
     this.#existing.add(path);
     if (tool === 'read') return;
@@ -149,16 +150,27 @@ export class Calls extends Writer {
 /** The file a file tool works on; null for other tools. */
 function fileUse(tool: string, input: unknown): FileUse | null {
   const fields = FILE_TOOLS.has(tool) ? nativeOf(input) : null;
-  const path = textOf(fields?.path) ?? textOf(fields?.file_path);
+  const path = textOf(fields?.path) ?? textOf(fields?.file_path) ?? patchedFile(fields);
   if (path === null || path === '') return null;
   const content = tool === 'write' ? textOf(fields?.content) : null;
   return { tool, path, size: content === null ? null : asciiBytes(content) };
 }
 
-/** An edit with a single pair also gets canonical fields; the table maps whole fields only. */
+/** A section of a patch: the file's name and a hash of its content. */
+const SECTION = /^\[([^\]\n#]+)#[0-9A-F]{4}\]\r?$/gm;
+
+/** The file of an edit with a patch as its only field; null if there are several. */
+function patchedFile(fields: Open | null): string | null {
+  const [first, ...others] = (textOf(fields?.input) ?? '').matchAll(SECTION);
+  return others.length > 0 ? null : (first?.[1] ?? null);
+}
+
+/** An edit of one file, or with a single pair, also gets canonical fields; the table maps whole fields only. */
 function inputOf(tool: string, input: unknown): unknown {
   const fields = tool === 'edit' ? nativeOf(input) : null;
   if (fields === null) return input ?? {};
+  const file_path = patchedFile(fields);
+  if (file_path !== null) return { ...fields, file_path };
   const edits = Array.isArray(fields.edits) ? fields.edits : null;
   const pair = edits === null ? fields : edits.length === 1 ? nativeOf(edits[0]) : null;
   const [old_string, new_string] = [textOf(pair?.oldText), textOf(pair?.newText)];
