@@ -2,6 +2,8 @@
 export const AGENT_LIMITS = {
   /** The metadata file next to a session file. It contains a few ids. */
   session_meta_bytes_max: 64 * 1024,
+  /** A settings file of an agent's CLI. People write it by hand. */
+  settings_bytes_max: 1024 * 1024,
   /** A message that tacho's protocol client reads completely. The longest seen was 0.6 MB; a longer one is not answered. */
   message_bytes_max: 64 * 1024 * 1024,
   /** A prompt read from stdin. */

@@ -1,6 +1,8 @@
 /** Session files in folders: found by id, listed, and read with the files of their sub-agents. */
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
+import { constants, zstdDecompressSync } from 'node:zlib';
+import { isCompressed, plainName } from '../../lib/compressed.ts';
 import { headIn, isFile, namesIn } from '../../lib/folders.ts';
 import { newestFirst } from '../../lib/newest.ts';
 import { readTextFile } from '../../lib/text-file.ts';
@@ -8,7 +10,8 @@ import type { Memo, SessionFiles, SessionPart, Unreadable } from '../../model/ag
 import { AGENT_LIMITS } from './limits.ts';
 import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 
-export interface Layout extends Pick<SessionFiles, 'where' | 'decoder' | 'keyOf'> {
+export interface Layout
+  extends Pick<SessionFiles, 'where' | 'rewritten' | 'decoder' | 'keyOf' | 'retention'> {
   /** The folder of all sessions. */
   root(env: NodeJS.ProcessEnv, cwd: string): string;
   /** Pattern of a session id; other ids are not looked for. */
@@ -30,15 +33,18 @@ export function homeOf(env: NodeJS.ProcessEnv): string {
   return env.HOME || homedir();
 }
 
-/** Files below a folder, matched by a name pattern per level. `id` is the first group that matched. */
+/** Files below a folder, matched by a name pattern per level, compressed or not. A plain file replaces a compressed one. `id` is the first group that matched. */
 export async function* pathsIn(
   folder: string,
   [name, ...rest]: readonly RegExp[],
   unreadable?: Unreadable,
   id: string | null = null,
 ): AsyncGenerator<{ path: string; id: string | null }> {
-  for (const found of name === undefined ? [] : await namesIn(folder, unreadable)) {
-    const match = name?.exec(found) ?? null;
+  const names = name === undefined ? [] : await namesIn(folder, unreadable);
+  const plain = new Set(names);
+  for (const found of names) {
+    if (found !== plainName(found) && plain.has(plainName(found))) continue;
+    const match = name?.exec(plainName(found)) ?? null;
     if (match === null) continue;
     const path = join(folder, found);
     if (rest.length === 0) yield { path, id: id ?? match[1] ?? null };
@@ -51,8 +57,24 @@ let head_bytes = Buffer.alloc(0);
 /** The beginning of a file; '' if it cannot be read. */
 export function headOf(path: string, bytes: number, unreadable?: Unreadable): string {
   if (head_bytes.length < bytes) head_bytes = Buffer.allocUnsafeSlow(bytes);
-  return headIn(path, head_bytes.subarray(0, bytes), unreadable)?.toString('utf8') ?? '';
+  const head = headIn(path, head_bytes.subarray(0, bytes), unreadable);
+  if (head === null) return '';
+  return isCompressed(path) ? unpacked(head) : head.toString('utf8');
 }
+
+/** The text at the beginning of a compressed file; '' if it is damaged. */
+function unpacked(head: Buffer): string {
+  try {
+    // The flush returns what a cut input contains.
+    const options = { finishFlush: constants.ZSTD_e_flush, maxOutputLength: UNPACKED_BYTES_MAX };
+    return zstdDecompressSync(head, options).toString('utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The beginning of a file never unpacks to more, unless it was made to. */
+const UNPACKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Sub-agents' files in a folder. A small file next to each names the call that started it. */
 export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
@@ -63,7 +85,7 @@ export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
 }
 
 /** A small JSON file next to a session file; null if it cannot be read. */
-function metaIn(path: string): Open | null {
+export function metaIn(path: string): Open | null {
   try {
     const limits = { bytes_max: AGENT_LIMITS.session_meta_bytes_max, stage: 'read' };
     return nativeOf(JSON.parse(readTextFile(path, limits).text));
@@ -73,7 +95,8 @@ function metaIn(path: string): Open | null {
 }
 
 export function sessionFiles(layout: Layout): SessionFiles {
-  const { where, root, id, names, likely, isMain, subAgents, decoder, keyOf } = layout;
+  const { where, root, id, names, likely, isMain, subAgents, decoder } = layout;
+  const { keyOf, retention } = layout;
   const time = layout.timeOf ?? timeOf;
 
   async function* mainFiles(folder: string, unreadable?: Unreadable) {
@@ -107,6 +130,8 @@ export function sessionFiles(layout: Layout): SessionFiles {
       return newest;
     },
     list: ({ env, memo }) => newestFirst(listed(root(env, process.cwd()), memo)),
+    places: (env) => names.map((one) => ({ root: root(env, process.cwd()), names: one })),
+    ...(isMain && { isMain }),
     async parts(path, unreadable, memo) {
       const others = (await subAgents?.(path, unreadable, memo)) ?? [];
       return [{ path, parent_call_id: null }, ...others];
@@ -114,5 +139,7 @@ export function sessionFiles(layout: Layout): SessionFiles {
     timeOf: (value) => (isNative(value) ? (time(value) ?? null) : null),
     decoder,
     ...(keyOf && { keyOf }),
+    ...(retention && { retention }),
+    ...(layout.rewritten && { rewritten: layout.rewritten }),
   };
 }
