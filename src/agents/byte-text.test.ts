@@ -14,9 +14,9 @@ import { commandOfLine } from './codex/shell-line.ts';
 import { filesChanged, patchInput } from './copilot/files.ts';
 import { reportedEnd, shownEnd } from './gemini/calls.ts';
 import { failureOf } from './kit/failures.ts';
-import { resultOf } from './opencode/results.ts';
-import { namesOf } from './opencode/tools.ts';
-import { ofNested, verdictOf } from './pi/results.ts';
+import { resultOf } from './kit/opencode-family/results.ts';
+import { TOOLS, toolNamesIn } from './kit/opencode-family/tools.ts';
+import { ofNested, verdictOf } from './kit/pi-family/results.ts';
 import { answersOf } from './qwen/session-results.ts';
 
 const long = (chars: number) => '字'.repeat(chars);
@@ -110,8 +110,8 @@ const SAME: Record<string, [(given: never) => unknown, ...unknown[]]> = {
     metadata(TIMED + long(2000)),
     `${metadata(TIMED)}\u00a0`,
   ],
-  namesOf: [
-    (patchText: string) => namesOf('apply_patch', { patchText }),
+  toolNamesIn: [
+    (patchText: string) => toolNamesIn(TOOLS)('apply_patch', { patchText }, null),
     '*** Add File: a\n+x\u2028*** Update File: b',
     'x\u2029*** Add File: a',
   ],
@@ -139,6 +139,8 @@ afterEach(() => decodesByteText(false));
 for (const [name, [decide, ...texts]] of Object.entries(SAME))
   test.each(texts.map((text, at) => [at, text]))(`${name} %i`, (_, text) => {
     decodesByteText(false);
+    // Another test of this process may have left some.
+    refusedFigures();
     const wanted = decide(text as never);
     decodesByteText(true);
     expect(fromByteText(decide(toByteText(text) as never))).toEqual(wanted);

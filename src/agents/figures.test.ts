@@ -243,7 +243,7 @@ async function readAs(who: string, row: string, figure: unknown) {
     .replace('@', json)
     .split('\n');
   const agent = await findAgent(id);
-  const decoder = channel === 'session' ? agent?.session?.decoder() : agent?.stream();
+  const decoder = channel === 'session' ? agent?.session?.decoder() : agent?.stream?.();
   if (decoder === undefined) throw new Error(`no decoder of ${who}`);
   const out: Draft[] = [];
   const context = { channel: 'stdout' as const, terminated: true, invalid_utf8: false };

@@ -3,11 +3,19 @@
 /** Session locations by agent. */
 export const SESSION_PLACES: Readonly<Record<string, string>> = {
   claude: '~/.claude/projects, or $CLAUDE_CONFIG_DIR/projects',
+  cline: '~/.cline/data/sessions, or $CLINE_SESSION_DATA_DIR or $CLINE_DATA_DIR/sessions',
   codex: '~/.codex/sessions and ~/.codex/archived_sessions, or in $CODEX_HOME',
   copilot: '~/.copilot/session-state, or $COPILOT_HOME/session-state',
+  cursor: '~/.cursor/projects/*/agent-transcripts',
+  antigravity: '~/.gemini/antigravity-cli/brain, also in ~/.gemini/antigravity and antigravity-ide',
   gemini: '~/.gemini/tmp/*/chats, or $GEMINI_CLI_HOME/.gemini/tmp/*/chats',
+  grok: '~/.grok/sessions, or $GROK_HOME/sessions',
+  kilo: '~/.local/share/kilo or $XDG_DATA_HOME/kilo, $KILO_DB',
   opencode: '~/.local/share/opencode or $XDG_DATA_HOME/opencode, $OPENCODE_DB',
+  omp: '~/.omp/agent/sessions',
+  kimi: '~/.kimi-code/sessions, or $KIMI_CODE_HOME/sessions',
   pi: '~/.pi/agent/sessions, $PI_CODING_AGENT_DIR/sessions or $PI_CODING_AGENT_SESSION_DIR',
   qwen: '~/.qwen/projects/*/chats, or in $QWEN_HOME or $QWEN_RUNTIME_DIR',
+  atif: 'named files only',
   demo: '$TACHO_DEMO_SESSIONS',
 };

@@ -1,12 +1,12 @@
 /** The agent `acp`: any program that speaks the Agent Client Protocol over stdio. See README.md. */
-import type { Agent } from '../../model/agent.ts';
+import type { RunnableAgent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { input } from './input.ts';
 import { launch } from './launch.ts';
 import { stream } from './stream.ts';
 import { tools } from './tools.ts';
 
-export const acp: Agent = {
+export const acp: RunnableAgent = {
   id: 'acp',
   title: 'Any ACP agent',
   binaries: [],

@@ -44,7 +44,7 @@ const ANSWERED = [
   ['sessionId', 'session/new'],
 ] as const;
 
-export const stream = (options?: { resumed: boolean }) =>
+export const stream = (options?: { resumed?: boolean }) =>
   decoder<Stdout>((to) => {
     const talk = new Conversation(to, options?.resumed ?? false);
     const message = (msg: unknown, take: (message: FromAgent & FromClient) => void) =>

@@ -4,10 +4,10 @@ import { LIMITS } from '../../lib/limits.ts';
 import { own } from '../../lib/own.ts';
 import { type Drafts, Writer } from '../kit/drafts.ts';
 import { type Inside, idOf, nativeOf, textOf, wordOf } from '../kit/native.ts';
+import { type Said, Talk } from '../kit/pieces.ts';
 import { words } from '../kit/text.ts';
 import { type Call, Calls, PARENT_FIELDS } from './calls.ts';
 import { endBy, putError } from './ending.ts';
-import { type Said, Talk } from './messages.ts';
 import {
   type ClientParams,
   type Fault,

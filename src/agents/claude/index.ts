@@ -1,5 +1,5 @@
 /** The agent `claude`: Claude Code. README.md describes its behaviour and the gaps in its streams. */
-import type { Agent } from '../../model/agent.ts';
+import type { RunnableAgent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { approval, caution } from './approval.ts';
 import { Talk } from './input.ts';
@@ -8,7 +8,7 @@ import { session } from './session.ts';
 import { stream } from './stream.ts';
 import { tools } from './tools.ts';
 
-export const claude: Agent = {
+export const claude: RunnableAgent = {
   id: 'claude',
   title: 'Claude Code',
   binaries: ['claude'],

@@ -10,6 +10,7 @@ import { homeOf, partsIn, sessionFiles } from '../kit/sessions.ts';
 import { words } from '../kit/text.ts';
 import type { Session } from './generated/native.ts';
 import { noticeText } from './messages.ts';
+import { retention } from './retention.ts';
 import { SessionRun } from './session-run.ts';
 
 const SUB_AGENT = /^agent-[0-9a-zA-Z_-]{1,128}\.jsonl$/;
@@ -27,6 +28,7 @@ export const session = sessionFiles({
   where: '~/.claude/projects, or $CLAUDE_CONFIG_DIR/projects',
   root: (env) => join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'), 'projects'),
   id: /^[0-9a-zA-Z-]{1,64}$/,
+  retention,
   // Earlier versions put sub-agents' files next to the main ones.
   names: [[/./, /^(?!agent-)([0-9a-zA-Z-]{1,64})\.jsonl$/]],
   // The folder is named after the real path, and long names are cut. Such folders are searched for.

@@ -10,6 +10,7 @@ import type { Session } from './generated/native.ts';
 import type { Response } from './messages.ts';
 import { type Event, itemOf, mcpOf } from './native.ts';
 import { changesOfInput, changesOfPatch, patchKey } from './patch.ts';
+import { retention } from './retention.ts';
 import { isMain, ROLLOUT, subAgents } from './rollouts.ts';
 import { SessionRun } from './session-run.ts';
 import { SHELLS } from './shell-line.ts';
@@ -65,6 +66,7 @@ export const session = sessionFiles({
     [/^sessions$/, /./, /./, /./, ROLLOUT],
     [/^archived_sessions$/, ROLLOUT],
   ],
+  retention,
   isMain,
   subAgents,
   keyOf,

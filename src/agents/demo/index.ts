@@ -1,5 +1,5 @@
 /** The demo agent: built in, plays a story, needs neither a model nor a network. */
-import type { Agent } from '../../model/agent.ts';
+import type { RunnableAgent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
@@ -7,7 +7,7 @@ import { stream } from './stream.ts';
 import { tools } from './tools.ts';
 import { DEMO_VERSION } from './words.ts';
 
-export const demo: Agent = {
+export const demo: RunnableAgent = {
   id: 'demo',
   title: 'Demo (built in)',
   binaries: [],

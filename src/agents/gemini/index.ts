@@ -1,12 +1,12 @@
 /** The agent `gemini`: Gemini CLI. README.md describes its behaviour and the gaps in its streams. */
-import type { Agent } from '../../model/agent.ts';
+import type { RunnableAgent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { launch } from './launch.ts';
 import { session } from './session.ts';
 import { stream } from './stream.ts';
 import { tools } from './tools.ts';
 
-export const gemini: Agent = {
+export const gemini: RunnableAgent = {
   id: 'gemini',
   title: 'Gemini CLI',
   binaries: ['gemini'],

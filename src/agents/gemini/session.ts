@@ -15,6 +15,7 @@ import { decoder } from '../kit/decoder.ts';
 import { idOf, listOf, momentOf, nativeOf, type Open, parsedOf, textOf } from '../kit/native.ts';
 import { headOf, homeOf, pathsIn } from '../kit/sessions.ts';
 import type { Session } from './generated/native.ts';
+import { retention } from './retention.ts';
 import { SessionRun } from './session-run.ts';
 
 const SESSION_ID = /^[0-9a-zA-Z_-]{8,128}$/;
@@ -121,7 +122,10 @@ function kindOf(record: Open): string | null {
 export const session: SessionFiles = {
   where: '~/.gemini/tmp/*/chats, or $GEMINI_CLI_HOME/.gemini/tmp/*/chats',
   find,
+  retention,
   list: ({ env, memo }) => newestFirst(mainFiles(env, memo)),
+  places: (env) => [{ root: projectsOf(env), names: MAIN }],
+  isMain: async (path, memo) => (await knownId(path, memo)) !== null,
   async parts(path, _unreadable, memo) {
     const found: SessionPart[] = [{ path, parent_call_id: null }];
     const session_id = await knownId(path, memo);

@@ -1,5 +1,5 @@
 /** The agent `qwen`: Qwen Code. README.md describes its behaviour and the gaps in its streams. */
-import type { Agent } from '../../model/agent.ts';
+import type { RunnableAgent } from '../../model/agent.ts';
 import { LIVE } from '../kit/capabilities.ts';
 import { words } from '../kit/text.ts';
 import { launch } from './launch.ts';
@@ -7,7 +7,7 @@ import { session } from './session.ts';
 import { stream } from './stream.ts';
 import { tools } from './tools.ts';
 
-export const qwen: Agent = {
+export const qwen: RunnableAgent = {
   id: 'qwen',
   title: 'Qwen Code',
   binaries: ['qwen'],

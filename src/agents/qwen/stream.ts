@@ -33,7 +33,7 @@ const TURN_LIMIT = /\bmax(?:imum)? session turns\b/i;
 const BUDGET = /^Run aborted: /;
 const DELTAS_IGNORED: ReadonlySet<unknown> = new Set(['input_json_delta']);
 
-export const stream = (options?: { resumed: boolean }) =>
+export const stream = (options?: { resumed?: boolean }) =>
   decoder<Records>((to) => {
     const turns = new Turns(to);
     turns.resumed = options?.resumed ?? false;
