@@ -14,6 +14,7 @@ export type FailPlace =
   | 'before_visible'
   /** A session is in the journal again, and so are its earlier imports. */
   | 'before_replace'
+  | 'before_row'
   /** The same, and the earlier imports are recorded as deleted. */
   | 'after_bury'
   /** A segment is partly packed, under a temporary name. */

@@ -78,6 +78,8 @@ export function stateDirAt(path: string) {
     /** Unnamed files of running processes. Created when data is too large for memory. */
     tmp: join(root, 'tmp'),
     db: join(root, 'tacho.db'),
+    /** The search index. Created by the first search. */
+    search: join(root, 'search.db'),
   };
 }
 
@@ -115,7 +117,7 @@ function isFolderOrLink(path: string): boolean {
  * folder in a new volume.
  */
 const AT_THE_START =
-  /^(?:spool|transcripts|tacho\.db.*|redaction\.key|mark|known|\.gitignore|lost\+found)$/;
+  /^(?:spool|transcripts|tacho\.db.*|search\.db.*|redaction\.key|mark|known|\.gitignore|lost\+found)$/;
 
 /** Whether there is a store to inspect. A folder that cannot be opened counts, so that opening it reports why. */
 export function hasState(path: string): boolean {

@@ -49,7 +49,7 @@ export function sweepLeftovers(state: StateDir): void {
   sweepRemoved(state);
   sweepScratch(state);
   // It may contain rows of runs that a killed command deleted, and nothing that the journal lacks.
-  removeBeside(state.db, ASIDE);
+  for (const path of [state.db, state.search]) removeBeside(path, ASIDE);
   sweepUnfinished(state.path);
 }
 

@@ -4,18 +4,28 @@ import type { DatabaseSync } from 'node:sqlite';
 import { ELSEWHERE, errnoOf, TachoError, withPath } from '../../lib/errors.ts';
 import { createPrivate, refuseIrregular, sleepSync } from '../files.ts';
 import { STORE_LIMITS } from '../limits.ts';
-import { MIGRATIONS, SCHEMA_VERSION, TABLES } from './index-schema.ts';
+import { MIGRATIONS, TABLES } from './index-schema.ts';
 import { inTransaction, type Prepared, prepare } from './prepared.ts';
 import { openSqlite, removePlanted, SQLITE, sqliteCode } from './sqlite.ts';
 
 export const STAGE = 'index';
-const PAGE_BYTES = 1024;
 export const BUSY_TIMEOUT = 'PRAGMA busy_timeout = 5000';
 /** About five seconds in total, as for every other lock. */
 const OPEN_TRIES = 250;
 const OPEN_WAIT_MS = 20;
 /** Suffix of a damaged database, after the name of its replacement. */
 export const ASIDE = '.broken-';
+
+/** The content of a database file. */
+export interface FileSchema {
+  /** Step n creates version n. */
+  migrations: readonly string[];
+  tables: readonly string[];
+  page_bytes: number;
+}
+
+/** Small pages: each table and index has its own page, and most stores contain little data. */
+const INDEX_SCHEMA: FileSchema = { migrations: MIGRATIONS, tables: TABLES, page_bytes: 1024 };
 
 export interface OpenFile {
   db: DatabaseSync;
@@ -27,10 +37,10 @@ export interface OpenFile {
  * SQLite does not wait while a file is converted to a write-ahead log, which happens if several processes create one
  * concurrently.
  */
-export function openPatiently(path: string): OpenFile {
+export function openPatiently(path: string, schema: FileSchema = INDEX_SCHEMA): OpenFile {
   for (let tries = 1; ; tries++) {
     try {
-      return openFile(path);
+      return openFile(path, schema);
     } catch (cause) {
       if (sqliteCode(cause) !== SQLITE.busy || tries === OPEN_TRIES) throw cause;
       sleepSync(OPEN_WAIT_MS);
@@ -38,7 +48,8 @@ export function openPatiently(path: string): OpenFile {
   }
 }
 
-function openFile(path: string): OpenFile {
+function openFile(path: string, schema: FileSchema): OpenFile {
+  const newest = schema.migrations.length;
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) makeFile(path);
   else checkFile(path, stat);
@@ -48,10 +59,10 @@ function openFile(path: string): OpenFile {
     db.exec(BUSY_TIMEOUT);
     // Before anything is written: a file from a newer tacho is left unchanged.
     const version = versionOf(db);
-    if (version > SCHEMA_VERSION) throw newer(path, version);
+    if (version > newest) throw newer(path, version, newest);
     if ((stat?.size ?? 0) <= STORE_LIMITS.index_check_bytes_max) checkWhole(db);
-    // For a new file. Each table and index has its own page, and most stores contain little data.
-    db.exec(`PRAGMA page_size = ${PAGE_BYTES}`);
+    // For a new file.
+    db.exec(`PRAGMA page_size = ${schema.page_bytes}`);
     db.exec('PRAGMA journal_mode = WAL');
     db.exec('PRAGMA synchronous = NORMAL');
     // Deleted data is overwritten immediately: a process that is killed, or that finds the file in use, cannot compact
@@ -60,8 +71,8 @@ function openFile(path: string): OpenFile {
     const prepared = prepare(db);
     // Before anything is written, because a write runs triggers.
     refuseForeign(prepared);
-    if (version < SCHEMA_VERSION) migrate(db, prepared);
-    checkTables(prepared);
+    if (version < newest) migrate(db, prepared, schema.migrations);
+    checkTables(prepared, schema.tables);
     return { db, prepared, inode: inode(path) };
   } catch (error) {
     db.close();
@@ -100,10 +111,10 @@ function refuseForeign(prepared: Prepared): void {
 }
 
 /** A file of this version without our tables is not our index either. */
-function checkTables(prepared: Prepared): void {
+function checkTables(prepared: Prepared, expected: readonly string[]): void {
   const found = prepared.all(`SELECT name FROM sqlite_schema WHERE type = 'table'`);
   const tables = new Set(found.map(({ name }) => name));
-  const lacking = TABLES.find((name) => !tables.has(name));
+  const lacking = expected.find((name) => !tables.has(name));
   if (lacking !== undefined) throw new DamagedError(`there is no table ${lacking}`);
 }
 
@@ -115,11 +126,11 @@ function versionOf(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version);
 }
 
-function migrate(db: DatabaseSync, prepared: Prepared): void {
+function migrate(db: DatabaseSync, prepared: Prepared, migrations: readonly string[]): void {
   inTransaction(prepared, () => {
     // Another process may have migrated it while this one waited.
-    for (let step = versionOf(db); step < SCHEMA_VERSION; step++) {
-      db.exec(MIGRATIONS[step] as string);
+    for (let step = versionOf(db); step < migrations.length; step++) {
+      db.exec(migrations[step] as string);
       db.exec(`PRAGMA user_version = ${step + 1}`);
     }
   });
@@ -141,7 +152,7 @@ export function inode(path: string): number {
   return lstatSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
-function newer(path: string, found: number): TachoError {
-  const text = `${path}: made by a newer tacho (schema ${found}, this one knows ${SCHEMA_VERSION}): update tacho, or ${ELSEWHERE}`;
+function newer(path: string, found: number, known: number): TachoError {
+  const text = `${path}: made by a newer tacho (schema ${found}, this one knows ${known}): update tacho, or ${ELSEWHERE}`;
   return new TachoError('state_unusable', text, { stage: STAGE });
 }

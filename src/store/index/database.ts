@@ -8,6 +8,7 @@ import { errno, removeBeside } from '../files.ts';
 import {
   ASIDE,
   BUSY_TIMEOUT,
+  type FileSchema,
   inode,
   moveAside,
   type OpenFile,
@@ -21,17 +22,21 @@ export type Database = ReturnType<typeof openDatabase>;
 type Body<T> = (db: Prepared) => T;
 type Row = Record<string, unknown>;
 
-export function openDatabase(path: string, clock: Clock = systemClock) {
+export function openDatabase(
+  path: string,
+  clock: Clock = systemClock,
+  schema: FileSchema | undefined = undefined,
+) {
   let moved_to: string | null = null;
   let open = attempt();
 
   function attempt(): OpenFile {
     try {
-      return openPatiently(path);
+      return openPatiently(path, schema);
     } catch (cause) {
       if (!isDamaged(cause)) throw databaseError(cause, path);
       moved_to = moveAside(path, inode(path), clock.now()) ?? moved_to;
-      return openPatiently(path);
+      return openPatiently(path, schema);
     }
   }
 

@@ -7,6 +7,7 @@ import type { RunOutcome } from '../../model/outcome.ts';
 import { fileBytesOf } from '../spool/run-files.ts';
 import type { StateDir } from '../state-dir.ts';
 import { openDatabase } from './database.ts';
+import { grownTable } from './grown-table.ts';
 import { SCHEMA_VERSION } from './index-schema.ts';
 import type { Cover } from './position-index.ts';
 import { positionsTable, putCover } from './positions-table.ts';
@@ -27,6 +28,7 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
     ...positionsTable(db),
     ...segmentsTable(db),
     ...sourcesTable(db),
+    ...grownTable(db),
     saveOutcome: (outcome: RunOutcome) => runs.saveOutcomes([outcome]),
     /** Saves the outcome and the run's positions in the journal in one transaction. The journal is closed. */
     saveRun: (outcome: RunOutcome, covers: readonly Cover[]) => {

@@ -130,11 +130,38 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX runs_by_digest ON runs (iif(json_valid(labels), json_extract(labels, '$.imported_sha256'), NULL));
   CREATE INDEX runs_unmeasured ON runs (run_id) WHERE file_bytes IS NULL;
   CREATE INDEX runs_unweighed ON runs (run_id) WHERE journal_bytes IS NULL;`,
+
+  // Runs that may grow: the number of events that their outcome covers, and the evidence for the state of those that may
+  // not be finished. In tables of their own, because columns after the outcome are slow to read.
+  `CREATE TABLE grown (
+    run_id TEXT PRIMARY KEY,
+    events INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE unfinished (
+    run_id TEXT PRIMARY KEY,
+    evidence TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  DROP TABLE sources;
+  CREATE TABLE sources (
+    source TEXT PRIMARY KEY,
+    stamp TEXT NOT NULL,
+    run_id TEXT,
+    facts TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sources_by_run ON sources (run_id) WHERE run_id IS NOT NULL;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-export const TABLES = ['runs', 'positions', 'segments', 'sources', 'folder'] as const;
+export const TABLES = [
+  'runs',
+  'positions',
+  'segments',
+  'sources',
+  'folder',
+  'grown',
+  'unfinished',
+] as const;
 
 export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, failed_calls, denied_calls, project, project_remote, prompt, labels';
@@ -205,6 +232,15 @@ export const WEIGH_RUNS = `${WEIGHTS}
   SELECT run_id, agent, success, exit_reason, started_ms, finished_ms, project, labels, ${RUN_BYTES} AS bytes
   FROM runs ${IN_ORDER}`;
 
+export const SAVE_GROWN = 'INSERT OR REPLACE INTO grown (run_id, events) VALUES (?, ?)';
+
+export const SAVE_UNFINISHED = 'INSERT OR REPLACE INTO unfinished (run_id, evidence) VALUES (?, ?)';
+
+export const DELETE_UNFINISHED =
+  'DELETE FROM unfinished WHERE run_id IN (SELECT value FROM json_each(?))';
+
+export const DELETE_GROWN = 'DELETE FROM grown WHERE run_id IN (SELECT value FROM json_each(?))';
+
 export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
 
 /**
@@ -219,9 +255,11 @@ export const MERGE = [
     null,
   ],
   [DELETE_RUNS, 'runs'],
+  [DELETE_GROWN, 'runs'],
   ['DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['INSERT OR REPLACE INTO runs SELECT * FROM fresh.runs', null],
+  ['INSERT OR REPLACE INTO grown SELECT * FROM fresh.grown', null],
   ['INSERT OR REPLACE INTO positions SELECT * FROM fresh.positions', null],
   ['INSERT OR REPLACE INTO segments SELECT * FROM fresh.segments', null],
 ] as const;

@@ -7,7 +7,10 @@ import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
 import { findRuns } from './find-run.ts';
 import {
+  DELETE_GROWN,
   DELETE_RUNS,
+  DELETE_UNFINISHED,
+  SAVE_GROWN,
   SAVE_RUN,
   type SumKey,
   sumRuns,
@@ -129,11 +132,19 @@ function measureFiles(db: Database, fileBytes: FileBytes): Weights['file_bytes']
 
 export function runsTable(db: Database, fileBytes: FileBytes) {
   return {
-    /** In one transaction with the deletion of the rows that they replace. */
-    saveOutcomes: (outcomes: readonly RunOutcome[], replaced: readonly string[] = []) =>
+    /**
+     * In one transaction with the deletion of the rows that they replace. `grown`: for runs that may grow, the number of
+     * events that the outcome covers.
+     */
+    saveOutcomes: (
+      outcomes: readonly RunOutcome[],
+      replaced: readonly string[] = [],
+      grown: ReadonlyMap<string, number> = new Map(),
+    ) =>
       db.write((prepared) => {
         for (const outcome of outcomes) putRun(prepared, outcome, fileBytes(outcome));
-        if (replaced.length > 0) prepared.run(DELETE_RUNS, JSON.stringify(replaced));
+        for (const [run_id, events] of grown) prepared.run(SAVE_GROWN, run_id, events);
+        if (replaced.length > 0) deleteRows(prepared, replaced);
       }),
     getRun: (run_id: string) => db.read((prepared) => outcomeOf(prepared, run_id)),
     findRuns: (text: string) => db.read((prepared) => findRuns(prepared, text)),
@@ -180,7 +191,7 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
       ),
     /** Deletes the runs' rows. Positions stay as long as the segments contain the entries. */
     deleteRuns: (run_ids: readonly string[]) =>
-      db.write((prepared) => prepared.run(DELETE_RUNS, JSON.stringify(run_ids))),
+      db.write((prepared) => deleteRows(prepared, run_ids)),
     /** Returns the given runs that have a row. */
     listedOf: (run_ids: readonly string[]) =>
       db.readOrNone((prepared) => {
@@ -194,6 +205,11 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
         return JSON.parse(String(prepared.get(sql, most ?? -1)?.ids)) as string[];
       }),
   };
+}
+
+function deleteRows(prepared: Prepared, run_ids: readonly string[]): void {
+  for (const sql of [DELETE_RUNS, DELETE_GROWN, DELETE_UNFINISHED])
+    prepared.run(sql, JSON.stringify(run_ids));
 }
 
 export function putRun(prepared: Prepared, outcome: RunOutcome, file_bytes: number): void {

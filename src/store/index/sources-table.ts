@@ -27,7 +27,8 @@ export interface SourceRow {
   source: string;
   /** Changes with every change to a file of the session. */
   stamp: string;
-  sha256: string;
+  /** The run that has all of it. */
+  run_id: string | null;
   /** Further facts about them, as JSON. */
   facts: string;
 }
@@ -63,18 +64,24 @@ export function sourcesTable(db: Database) {
         agent: string;
         session_id: string;
       }[],
-    /** The facts about a session with this stamp, or null. */
-    getSource: (source: string, stamp: string) =>
+    /** The facts about a session, or null. */
+    getSource: (source: string) =>
       db.readOrNone((prepared) => {
-        const sql = 'SELECT * FROM sources WHERE source = ? AND stamp = ?';
-        return (prepared.get(sql, source, stamp) as SourceRow | undefined) ?? null;
+        const sql = 'SELECT * FROM sources WHERE source = ?';
+        return (prepared.get(sql, source) as SourceRow | undefined) ?? null;
+      }),
+    /** The sessions that a run has. */
+    sourcesOf: (run_id: string) =>
+      db.readOrNone((prepared) => {
+        const sql = 'SELECT * FROM sources WHERE run_id = ?';
+        return prepared.all(sql, run_id) as unknown[] as SourceRow[];
       }),
     saveSources: (rows: readonly SourceRow[]) =>
       db.write((prepared) => {
-        for (const { source, stamp, sha256, facts } of rows)
+        for (const { source, stamp, run_id, facts } of rows)
           prepared.run(
-            'INSERT OR REPLACE INTO sources (source, stamp, sha256, facts) VALUES (?, ?, ?, ?)',
-            ...[source, stamp, sha256, facts],
+            'INSERT OR REPLACE INTO sources (source, stamp, run_id, facts) VALUES (?, ?, ?, ?)',
+            ...[source, stamp, run_id, facts],
           );
         bound(prepared);
       }),

@@ -11,6 +11,7 @@ import { dieHere, failsAt } from '../failpoint.ts';
 import { removeFile } from '../files.ts';
 import { createCatalogue } from '../index/catalogue.ts';
 import type { Index } from '../index/index-db.ts';
+import { purgeSearch } from '../search/purge.ts';
 import type { StateDir } from '../state-dir.ts';
 import { eachLine, isSegment, listSegments, newReport } from './scan.ts';
 import { createSegment, mayGrow, type SegmentWriter, segmentName } from './segment.ts';
@@ -38,6 +39,7 @@ export async function freeDeleted(state: StateDir, index: Index): Promise<Freed>
   const deleted = finishDeletions(state, index);
   await removeCopies(state, index);
   await createCatalogue(journal, index).refresh(newReport());
+  await purgeSearch(state, index, deleted);
   const freed: Freed = { removed: [], rewritten: [], left: [] };
   const hold = index.segmentsWith(deleted);
   for (const segment of listSegments(journal)) {

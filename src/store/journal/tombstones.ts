@@ -2,10 +2,12 @@
  * Deletes runs permanently: the journal is append-only, so deletions are recorded, and deleted runs stay deleted
  * after a reindex.
  */
-import { fdatasyncSync } from 'node:fs';
+import { fdatasyncSync, lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, fileError, withPath } from '../../lib/errors.ts';
+import { isRunId } from '../../lib/ids.ts';
 import { withFd } from '../../lib/with-fd.ts';
+import { appendChain, hasChain } from '../chain/chain.ts';
 import { openAppend, readPrivate, syncFolder, writeAll, writeAtomic } from '../files.ts';
 import type { Index } from '../index/index-db.ts';
 import { removeFilesOf } from '../spool/run-files.ts';
@@ -23,7 +25,13 @@ export function readTombstones(state: StateDir): Set<string> {
   return idsIn(textOf(state));
 }
 
-/** The same for a single run: most runs are not listed at all. */
+/** Changes with every recorded deletion. Reading it costs nothing, however long the list is. */
+export function deletionsMark(state: StateDir): string {
+  const stat = lstatSync(tombstonesAt(state), { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.size}:${stat.mtimeMs}`;
+}
+
+/** Whether a single run is deleted: most runs are not listed at all. */
 export function isDeleted(state: StateDir, run_id: string): boolean {
   const text = textOf(state);
   return text.includes(JSON.stringify(run_id)) && idsIn(text).has(run_id);
@@ -71,6 +79,7 @@ export function bury(
 ): void {
   if (run_ids.length === 0) return;
   const path = tombstonesAt(state);
+  chainDeletion(state, run_ids, word === 'deleted' ? 'removed' : 'restored');
   // The leading LF ends a line that a dead process left torn.
   const lines = ['\n', ...run_ids.map((run_id) => lineOf(word, run_id))];
   withPath(path, STAGE, () => {
@@ -80,6 +89,19 @@ export function bury(
     });
     syncFolder(state.journal);
   });
+}
+
+/** Before the deletion itself: a run that is missing without an entry in the chain was not removed by tacho. */
+function chainDeletion(
+  state: StateDir,
+  run_ids: readonly string[],
+  kind: 'removed' | 'restored',
+): void {
+  if (!hasChain(state)) return;
+  const links = run_ids
+    .filter(isRunId)
+    .map((run_id) => ({ kind, run_id, events: null, sha256: null }));
+  appendChain(state, links, Date.now());
 }
 
 /**
