@@ -19,6 +19,24 @@ export const PROJECTION_LIMITS = {
   live_made_statuses_max: 8_640,
   /** Statuses made in one step: a recording may skip days while thousands of calls are open. */
   live_statuses_at_once_max: 10_000,
+  /** Calls of a run that are compared with another run: about 100 MB. Further calls are counted. */
+  compared_calls_max: 100_000,
+  /** Characters of a call's input that decide whether two calls are similar. Equality considers the whole input. */
+  compared_input_chars: 1_024,
+  /** Characters of a call's output in which times and folders are ignored. The rest must be equal. */
+  compared_output_chars: 256 * 1024,
+  /** Pairs of calls that are compared all with all: 500 by 500. */
+  compared_pairs_max: 250_000,
+  /** Calls on either side of the expected position, where a longer stretch is searched for the same call. */
+  compared_window_calls: 128,
+  /** Calls listed for one way at a place where runs part; all are counted. */
+  parting_calls_max: 20,
+  /** Characters of the command or path in a finding of the audit. The record has all of it. */
+  audit_subject_chars: 500,
+  /** Denied calls of a run that later calls are compared with, the last ones. */
+  audit_denials_max: 500,
+  /** Ended calls that later events of the audited run may still add facts to. */
+  audit_ended_calls: 16,
   /** Characters of one text in a message, which fit even if each is escaped. The rest is in the next message. */
   live_part_chars_max: 1_000_000,
 } as const;
