@@ -1,0 +1,182 @@
+/**
+ * Finds the session files of agents by their names, and reports those that may have changed. Contract: file events are
+ * only hints, and `stat` decides. A folder that cannot be watched is polled. Nothing is read but folders.
+ */
+import { type Dirent, existsSync, type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { plainName } from '../../lib/compressed.ts';
+import { errnoOf } from '../../lib/errors.ts';
+import type { Agent, SessionPlace } from '../../model/agent.ts';
+import { APP_LIMITS } from '../limits.ts';
+
+/** A file that may be the main file of a session. */
+export interface Candidate {
+  agent: Agent;
+  path: string;
+  /** Size, time and inode at the last look. */
+  stamp: string;
+  modified_ms: number;
+}
+
+type Place = Extract<SessionPlace, { root: string }>;
+type Level = { agent: Agent; names: readonly RegExp[] };
+
+/** Null if it is not a regular file. */
+function stampOf(path: string): { stamp: string; modified_ms: number } | null {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isFile()) return null;
+    const { size, mtimeMs, ino, dev } = found;
+    return { stamp: `${size} ${mtimeMs} ${ino} ${dev}`, modified_ms: Math.floor(mtimeMs) };
+  } catch {
+    return null;
+  }
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    // It does not exist yet, or cannot be read: it is looked at again.
+    return [];
+  }
+}
+
+export class Folders {
+  /** By path. */
+  readonly files = new Map<string, Candidate>();
+  /** Folders that are polled because they cannot be watched. */
+  unwatched = 0;
+  readonly #agents: readonly Agent[];
+  readonly #env: NodeJS.ProcessEnv;
+  /** Called with a path that may have changed. */
+  readonly #hint: (path: string) => void;
+  readonly #watchers = new Map<string, FSWatcher>();
+  /** By folder: what its entries may be. */
+  readonly #levels = new Map<string, Level[]>();
+  readonly #roots = new Set<string>();
+  /** The database files, with the agents that keep their sessions there. */
+  readonly databases = new Map<string, Agent>();
+
+  constructor(agents: readonly Agent[], env: NodeJS.ProcessEnv, hint: (path: string) => void) {
+    this.#agents = agents;
+    this.#env = env;
+    this.#hint = hint;
+  }
+
+  /** Looks at all folders. Returns the files that are new or have changed, newest first. */
+  scan(): Candidate[] {
+    const changed: Candidate[] = [];
+    const seen = new Set<string>();
+    for (const agent of this.#agents)
+      for (const place of agent.session?.places?.(this.#env) ?? []) {
+        if ('database' in place) this.#database(agent, place.database);
+        else {
+          this.#roots.add(place.root);
+          this.#walk(agent, place, seen, changed);
+        }
+      }
+    for (const path of this.files.keys()) if (!seen.has(path)) this.files.delete(path);
+    return changed.sort((a, b) => b.modified_ms - a.modified_ms);
+  }
+
+  #database(agent: Agent, path: string): void {
+    this.databases.set(path, agent);
+    this.#watch(dirname(path), null);
+  }
+
+  #walk(agent: Agent, { root, names }: Place, seen: Set<string>, changed: Candidate[]): void {
+    const levels: { folder: string; rest: readonly RegExp[] }[] = [{ folder: root, rest: names }];
+    for (const { folder, rest } of levels) {
+      const [name, ...below] = rest;
+      if (name === undefined) continue;
+      // First: what appears in it meanwhile must not be missed.
+      this.#watch(folder, { agent, names: rest });
+      const entries = entriesOf(folder);
+      const plain = new Set(entries.map((entry) => entry.name));
+      for (const entry of entries) {
+        const uncompressed = plainName(entry.name);
+        if (!name.test(uncompressed)) continue;
+        // Briefly both exist.
+        if (uncompressed !== entry.name && plain.has(uncompressed)) continue;
+        const path = join(folder, entry.name);
+        if (below.length > 0) levels.push({ folder: path, rest: below });
+        else {
+          seen.add(path);
+          const found = this.look(path, agent);
+          if (found !== null) changed.push(found);
+        }
+      }
+    }
+  }
+
+  /** The file, if it is new or has changed since the last look. */
+  look(path: string, agent = this.files.get(path)?.agent): Candidate | null {
+    const now = agent === undefined ? null : stampOf(path);
+    if (agent === undefined || now === null) {
+      this.files.delete(path);
+      return null;
+    }
+    const known = this.files.get(path);
+    if (known?.stamp === now.stamp) return null;
+    const found = { agent, path, ...now };
+    this.files.set(path, found);
+    return found;
+  }
+
+  /** The files that a hint from the file system is about. */
+  taken(path: string): Candidate[] {
+    const known = this.look(path);
+    if (known !== null) return [known];
+    const found: Candidate[] = [];
+    for (const { agent, names } of this.#levels.get(dirname(path)) ?? []) {
+      const [name, ...below] = names;
+      if (name?.test(plainName(basename(path))) !== true) continue;
+      if (below.length === 0) found.push(...[this.look(path, agent)].filter((one) => one !== null));
+      else this.#walk(agent, { root: path, names: below }, new Set(), found);
+    }
+    return found;
+  }
+
+  /** Watches a folder for as long as it exists. */
+  #watch(folder: string, level: Level | null): void {
+    const levels = this.#levels.get(folder) ?? [];
+    if (
+      level !== null &&
+      !levels.some(({ agent, names }) => agent === level.agent && names === level.names)
+    )
+      this.#levels.set(folder, [...levels, level]);
+    if (this.#watchers.has(folder)) return;
+    if (this.#watchers.size >= APP_LIMITS.watched_folders_max) {
+      this.unwatched += 1;
+      return;
+    }
+    try {
+      const watcher = watch(folder, { persistent: false }, (_event, name) => {
+        if (name !== null) this.#hint(join(folder, name));
+      });
+      this.#watchers.set(folder, watcher);
+      watcher.on('error', () => this.#forget(folder));
+      watcher.on('close', () => this.#watchers.delete(folder));
+    } catch (error) {
+      // It does not exist, or the system has no more watches.
+      if (errnoOf(error) !== 'ENOENT') this.unwatched += 1;
+    }
+  }
+
+  /** Whether a folder of an agent exists now that did not before. */
+  appeared(): boolean {
+    const folders = [...this.#roots, ...[...this.databases.keys()].map((path) => dirname(path))];
+    return folders.some((folder) => !this.#watchers.has(folder) && existsSync(folder));
+  }
+
+  #forget(folder: string): void {
+    this.#watchers.get(folder)?.close();
+    this.#watchers.delete(folder);
+  }
+
+  close(): void {
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+}

@@ -1,0 +1,326 @@
+/**
+ * Follows the session stores of all agents: sessions that exist are imported, newest first, and those that grow are
+ * imported on. Contract: one watcher per store. Killed at any moment, the next one continues where it stopped. Files are
+ * only read when they changed.
+ */
+import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Agent, Memo } from '../../model/agent.ts';
+import type { Event } from '../../model/event.ts';
+import type { RunOutcome } from '../../model/outcome.ts';
+import type { Index } from '../../store/index/index-db.ts';
+import { freeDeleted } from '../../store/journal/free.ts';
+import type { Journal } from '../../store/journal/journal.ts';
+import type { StateDir } from '../../store/state-dir.ts';
+import { tryStoreLock } from '../../store/store-lock.ts';
+import { APP_LIMITS } from '../limits.ts';
+import { unfinishedStates } from '../runs/unfinished.ts';
+import { type Imported, Importer, type ImportTarget, type Privacy } from '../sessions/import.ts';
+import { familiesOf } from '../sessions/import-shares.ts';
+import { type Candidate, Folders } from './folders.ts';
+import { writeHealth } from './health.ts';
+import type { createNotifier, NotifyRun } from './notify.ts';
+import { Seen } from './seen.ts';
+
+/** The request to a watcher, and the functions that it calls. */
+export interface Watching {
+  env: NodeJS.ProcessEnv;
+  /** Patterns of secrets in addition to the known shapes. */
+  redact: readonly string[];
+  /** Import what exists, and end. */
+  once: boolean;
+  signal: AbortSignal;
+  /** Called after each session that was looked at. `left`: how many wait. */
+  took(imported: Imported, left: number): void;
+  /** Called once all sessions that exist are imported. */
+  caughtUp(): Promise<void> | void;
+}
+
+interface WatcherParts extends Watching {
+  agents: readonly Agent[];
+  privacy: Privacy;
+  /** Null: there are no rules. */
+  notifier: ReturnType<typeof createNotifier> | null;
+  state: StateDir;
+  index: Index;
+  journal: Journal;
+}
+
+export class Watcher {
+  readonly #parts: WatcherParts;
+  readonly #folders: Folders;
+  readonly #seen: Seen;
+  /** Paths to look at, in order. */
+  readonly #queue = new Map<string, ImportTarget>();
+  readonly #hints = new Set<string>();
+  readonly #fresh: Candidate[] = [];
+  /** By session: when a file of it was last written. */
+  readonly #newest = new Map<string, number>();
+  readonly #started_ms = Date.now();
+  /** Delays of the last minute: when each was measured, and how long it was. */
+  #lags: { at_ms: number; ms: number }[] = [];
+  #reconciled_ms: number | null = null;
+  #caught_up = false;
+  #wake: () => void = () => undefined;
+
+  constructor(parts: WatcherParts) {
+    this.#parts = parts;
+    this.#seen = new Seen(parts.index);
+    this.#folders = new Folders(parts.agents, parts.env, (path) => {
+      this.#hints.add(path);
+      this.#wake();
+    });
+  }
+
+  async run(): Promise<void> {
+    const { once, signal } = this.#parts;
+    await this.#first();
+    if (once || signal.aborted) return;
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    const timers = [
+      setInterval(() => this.#poll(APP_LIMITS.watch_hot_age_ms), APP_LIMITS.watch_hot_ms),
+      setInterval(() => void this.#pollParts(), APP_LIMITS.watch_hot_ms),
+      setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
+      setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
+      setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
+      setInterval(() => this.#folders.unwatched > 0 && this.#all(), APP_LIMITS.watch_poll_ms),
+      setInterval(() => this.#folders.appeared() && this.#all(), APP_LIMITS.watch_appear_ms),
+    ];
+    try {
+      while (!signal.aborted) {
+        await this.#rest();
+        await this.#gather();
+        await this.#work();
+      }
+    } finally {
+      for (const timer of timers) clearInterval(timer);
+    }
+  }
+
+  close(): void {
+    this.#folders.close();
+  }
+
+  /** All sessions that exist: families of forks together, in the order of their times; the newest family first. */
+  async #first(): Promise<void> {
+    const memo: Memo = new Map();
+    this.#reconciled_ms = Date.now();
+    const fresh: ImportTarget[] = [];
+    for (const candidate of this.#folders.scan())
+      if (await this.#isNew(candidate, memo)) fresh.push(targetOf(candidate));
+    for (const target of await this.#stored()) fresh.push(target);
+    const modified = (path: string) => this.#folders.files.get(path)?.modified_ms ?? 0;
+    fresh.sort((a, b) => modified(a.path) - modified(b.path));
+    const families = await familiesOf(fresh, { index: this.#parts.index, memo });
+    const newest = (family: readonly ImportTarget[]) => modified(family.at(-1)?.path ?? '');
+    families.sort((a, b) => newest(b) - newest(a));
+    for (const target of families.flat()) this.#queue.set(target.path, target);
+    await this.#work(memo);
+    this.#caught_up = true;
+    await this.#report();
+    await this.#parts.caughtUp();
+  }
+
+  /** Sessions in databases that changed since they were imported. */
+  async #stored(): Promise<ImportTarget[]> {
+    const targets: ImportTarget[] = [];
+    for (const agent of new Set(this.#folders.databases.values()))
+      for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? [])
+        if (this.#seen.isNew(agent, path, String(modified_ms)))
+          targets.push({ agent, path, by_name: false, stamp: String(modified_ms) });
+    return targets;
+  }
+
+  async #isNew(candidate: Candidate, memo?: Memo): Promise<boolean> {
+    const { agent, path, stamp } = candidate;
+    if (!this.#seen.isNew(agent, path, stamp)) return false;
+    if ((await agent.session?.isMain?.(path, memo)) !== false) return true;
+    // A sub-agent: it is read with its session, which is one of those in use.
+    this.#seen.ignore(agent, path, stamp);
+    for (const one of this.#inUse())
+      if (one.agent === agent && one.path !== path) this.#queue.set(one.path, targetOf(one));
+    return false;
+  }
+
+  /** Files that changed a short time ago. */
+  *#inUse(age_ms: number = APP_LIMITS.watch_hot_age_ms): Generator<Candidate, void> {
+    const since_ms = Date.now() - age_ms;
+    for (const one of this.#folders.files.values()) if (one.modified_ms >= since_ms) yield one;
+  }
+
+  /** Waits for a hint or the next look. */
+  async #rest(): Promise<void> {
+    if (this.#hints.size + this.#fresh.length + this.#queue.size === 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      const { signal } = this.#parts;
+      if (signal.aborted) return;
+      await promise;
+    }
+    await sleep(APP_LIMITS.watch_gather_ms);
+  }
+
+  async #gather(): Promise<void> {
+    const hints = [...this.#hints];
+    this.#hints.clear();
+    const fresh = [...this.#fresh.splice(0), ...hints.flatMap((path) => this.#folders.taken(path))];
+    for (const candidate of fresh)
+      if (await this.#isNew(candidate)) this.#queue.set(candidate.path, targetOf(candidate));
+    const { databases } = this.#folders;
+    if (hints.some((path) => databases.has(path.replace(/-wal$/, ''))))
+      for (const target of await this.#stored()) this.#queue.set(target.path, target);
+  }
+
+  #found(candidates: readonly Candidate[]): void {
+    this.#fresh.push(...candidates);
+    if (candidates.length > 0) this.#wake();
+  }
+
+  /** Looks at files that changed within this time. */
+  #poll(age_ms: number): void {
+    const looked = [...this.#inUse(age_ms)].map(({ path }) => this.#folders.look(path));
+    this.#found(looked.filter((one) => one !== null));
+  }
+
+  /** Files of sub-agents may change without the main file: those of sessions in use are looked at. */
+  async #pollParts(): Promise<void> {
+    for (const candidate of [...this.#inUse()]) {
+      const { agent, path } = candidate;
+      // Its sub-agents have files like its own, which are found as such.
+      if (agent.session?.isMain !== undefined) continue;
+      const parts = (await agent.session?.parts(path)) ?? [];
+      const newest = Math.max(0, ...parts.map((part) => modifiedMs(part.path)));
+      const known = this.#newest.get(path) ?? newest;
+      this.#newest.set(path, newest);
+      if (newest <= known) continue;
+      this.#queue.set(path, targetOf(candidate));
+      this.#wake();
+    }
+  }
+
+  #all(): void {
+    this.#reconciled_ms = Date.now();
+    this.#found(this.#folders.scan());
+  }
+
+  /** Imports what is queued, in slices: other commands may change the store in between. */
+  async #work(memo?: Memo): Promise<void> {
+    const { signal } = this.#parts;
+    while (this.#queue.size > 0 && !signal.aborted) {
+      const release = tryStoreLock(this.#parts.state);
+      if (release === null) {
+        await sleep(APP_LIMITS.watch_gather_ms);
+        continue;
+      }
+      try {
+        await this.#slice(memo);
+      } finally {
+        release();
+      }
+    }
+  }
+
+  async #slice(memo?: Memo): Promise<void> {
+    const { state, index, journal, env, redact, privacy, signal } = this.#parts;
+    const importer = new Importer({
+      ...{ state, index, journal, env, redact, privacy },
+      ...(memo && { memo }),
+      ...(this.#caught_up && { observe: (target, events) => this.#observe(target, events) }),
+    });
+    const until = performance.now() + APP_LIMITS.watch_slice_ms;
+    let replaced = 0;
+    try {
+      for (const target of this.#queue.values().toArray()) {
+        this.#queue.delete(target.path);
+        const imported = await importer.take(target);
+        replaced += imported.replaced.length;
+        this.#took(target, imported);
+        if (performance.now() >= until || signal.aborted) break;
+      }
+    } finally {
+      importer.close();
+      this.#seen.flush();
+      if (replaced > 0) await freeDeleted(state, index);
+    }
+  }
+
+  #took(target: ImportTarget, imported: Imported): void {
+    this.#seen.add(target, imported);
+    const { state, run_id } = imported;
+    if (this.#caught_up && (state === 'imported' || state === 'grown')) {
+      const now_ms = Date.now();
+      const written_ms = this.#folders.files.get(target.path)?.modified_ms ?? now_ms;
+      this.#lags.push({ at_ms: now_ms, ms: Math.max(0, now_ms - written_ms) });
+      const outcome = run_id === null ? null : this.#parts.index.getRun(run_id);
+      if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
+    }
+    this.#parts.took(imported, this.#queue.size);
+  }
+
+  /** New events of a run. Its row may not exist yet. */
+  #observe({ agent }: ImportTarget, events: readonly Event[]): void {
+    const { notifier } = this.#parts;
+    for (const event of notifier === null ? [] : events) {
+      const { run_id } = event;
+      const known = this.#parts.index.getRun(run_id);
+      const run =
+        known === null ? { run_id, agent: agent.id, project: null, prompt: null } : runOf(known);
+      notifier?.call(run, event);
+    }
+  }
+
+  /** Notifies of states, and writes the health of the watcher. */
+  async #report(): Promise<void> {
+    const { state, index, notifier, agents } = this.#parts;
+    if (this.#caught_up && notifier !== null)
+      for (const [run_id, { state: name, reason }] of await unfinishedStates(index)) {
+        const outcome = index.getRun(run_id);
+        if (outcome !== null) notifier.state(runOf(outcome), name, reason);
+      }
+    const now_ms = Date.now();
+    this.#lags = this.#lags.filter(({ at_ms }) => now_ms - at_ms < LAG_WINDOW_MS);
+    const set_aside = [...this.#seen.set_aside].map(([path, why]) => ({ path, why }));
+    writeHealth(state, {
+      pid: process.pid,
+      started_ms: this.#started_ms,
+      written_ms: now_ms,
+      agents: agents.map(({ id }) => id),
+      sessions: this.#folders.files.size,
+      waiting: this.#queue.size + this.#fresh.length,
+      lag_ms: this.#lags.length === 0 ? null : Math.max(...this.#lags.map(({ ms }) => ms)),
+      reconciled_ms: this.#reconciled_ms,
+      unwatched: this.#folders.unwatched,
+      set_aside: set_aside.slice(0, SET_ASIDE_SHOWN),
+      set_aside_count: set_aside.length,
+      notified: notifier?.status() ?? null,
+    });
+  }
+}
+
+const LAG_WINDOW_MS = 60_000;
+const SET_ASIDE_SHOWN = 100;
+
+function runOf({ run_id, agent, metadata }: RunOutcome): NotifyRun {
+  return {
+    run_id,
+    agent,
+    project: metadata.project?.path ?? null,
+    prompt: metadata.initial_prompt,
+  };
+}
+
+function modifiedMs(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  } catch {
+    // A session in a database: the path leads through a file.
+    return 0;
+  }
+}
+
+const targetOf = ({ agent, path, stamp }: Candidate): ImportTarget => ({
+  agent,
+  path,
+  by_name: false,
+  stamp,
+});
