@@ -28,7 +28,8 @@ import { tmpFolder } from '../config/paths.ts';
 import { inPieces } from '../runs/disk-list.ts';
 import { createCallSpill } from '../runs/outcome-writer.ts';
 import { type FinishedTranscript, TranscriptWriter } from '../runs/transcript-writer.ts';
-import { chunksOf, sessionEvents } from './session-source.ts';
+import { chunksOf } from './session-chunks.ts';
+import { sessionEvents } from './session-source.ts';
 
 export type ConvertFrom = 'stdout' | 'session';
 export type ConvertTo = LineForm | 'outcome' | TranscriptForm;
@@ -59,9 +60,15 @@ export interface ConvertOptions {
 
 type RedactedOptions = ConvertOptions & { redactor: AnyRedactor };
 
-export function decoderFor(agent: Agent, from: ConvertFrom): Decoder {
-  const session = from === 'session' ? agent.session : null;
-  return session?.decoder() ?? agent.stream();
+/** `path`: the file, if the input is one. */
+export function decoderFor(agent: Agent, from: ConvertFrom, path?: string): Decoder {
+  const decoder =
+    from === 'session'
+      ? agent.session?.decoder(path === undefined ? {} : { path })
+      : agent.stream?.();
+  if (decoder !== undefined) return decoder;
+  const channel = from === 'session' ? 'session files' : 'known output: use --from session';
+  throw new TachoError('usage', `${agent.title} has no ${channel}`, { stage: 'convert' });
 }
 
 /** The same input gets the same id. */
@@ -77,7 +84,7 @@ function pipelineFor(
     now: null,
     byte_text,
     every_line,
-    ...(decoder && { decoder }),
+    decoder: decoder ?? decoderFor(agent, from, typeof input === 'string' ? input : undefined),
     gate,
     info: recordedRun(run_id, agent.id),
   });
@@ -100,9 +107,6 @@ export async function* eventsOf(options: ConvertOptions): AsyncGenerator<Event[]
 
 async function* readEvents(options: ConvertOptions, gate: Gate | undefined) {
   const { agent, from, input, redactor = null } = options;
-  if (from === 'session' && agent.session === null) {
-    throw new TachoError('usage', `${agent.title} has no session files`, { stage: 'convert' });
-  }
   const pipeline = pipelineFor(options, gate);
   if (from === 'session' && typeof input === 'string') {
     yield* sessionEvents(agent, input, pipeline, redactor);

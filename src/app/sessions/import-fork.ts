@@ -3,7 +3,7 @@
  * copy is the fork's own; the copy is counted with the session that was imported first.
  */
 import type { Event } from '../../model/event.ts';
-import { createGate, type Redactor } from '../../redact/gate.ts';
+import type { Gate } from '../../redact/gate.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { journalledEvents } from '../runs/replay.ts';
@@ -15,8 +15,7 @@ const COMPARED = new Set<Event['kind']>(['message_finished', 'call_requested', '
 
 const wordsOf = ({ kind, at_ms, data }: Event) => JSON.stringify([kind, at_ms, data]);
 
-async function* comparedOf(source: SessionSource, redactor: Redactor, since_ms: number | null) {
-  const gate = createGate(redactor);
+async function* comparedOf(source: SessionSource, gate: Gate, since_ms: number | null) {
   const options: ReadOptions = { run_id: '', config: null, gate, since_ms };
   for await (const events of runEvents(source, options)) {
     for (const event of events) {
@@ -40,9 +39,9 @@ async function nextCompared(events: AsyncGenerator<Event>): Promise<Event | null
 export async function ownPart(
   source: SessionSource,
   since_ms: number | null,
-  other: { state: StateDir; index?: Index; run_id: string; redactor: Redactor },
+  other: { state: StateDir; index?: Index; run_id: string; gate: Gate },
 ): Promise<number | 'all' | null> {
-  const own = comparedOf(source, other.redactor, since_ms);
+  const own = comparedOf(source, other.gate, since_ms);
   const theirs = journalledEvents(other.state, other.run_id, other.index);
   let shared = 0;
   try {

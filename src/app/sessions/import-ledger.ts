@@ -5,9 +5,9 @@ import type { Index } from '../../store/index/index-db.ts';
 import type { ImportRow } from '../../store/index/sources-table.ts';
 import { bury, readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { importedDigest, importId, type NewId } from '../runs/import-id.ts';
+import { importedDigest, importId, importLabels, type NewId } from '../runs/import-id.ts';
 
-interface Entry {
+export interface Entry {
   run_id: string;
   session_id: string | null;
   started_ms: number;
@@ -16,6 +16,8 @@ interface Entry {
   tool_calls: number;
   /** Of an import. Null for a run that was recorded live. */
   sha256: string | null;
+  /** The labels that the id of an import is derived from. */
+  labels: Record<string, string>;
 }
 
 function entryOf(row: ImportRow): Entry {
@@ -29,6 +31,7 @@ function entryOf(row: ImportRow): Entry {
     started_ms,
     finished_ms: row.finished_ms ?? started_ms,
     sha256: importedDigest(row),
+    labels: importLabels(row.labels),
   };
 }
 
@@ -53,6 +56,14 @@ function newest(a: Entry, b: Entry): number {
   return b.started_ms - a.started_ms || (a.run_id < b.run_id ? 1 : -1);
 }
 
+/** A new state of an import: its outcome, and how many events it covers. */
+interface Saved {
+  outcome: RunOutcome | null;
+  events: number;
+}
+
+const NOTHING_SAVED: Saved = { outcome: null, events: 0 };
+
 export class Ledger {
   readonly #state: StateDir;
   readonly #index: Index;
@@ -64,7 +75,7 @@ export class Ledger {
     this.#deleted = readTombstones(state);
   }
 
-  /** The import of exactly this content. */
+  /** The import of a session with this digest. */
   imported(agent: string, sha256: string): Entry | null {
     const entries = this.#entries(this.#index.runsOfDigest(agent, sha256));
     return entries.filter((entry) => entry.sha256 === sha256).sort(newest)[0] ?? null;
@@ -73,6 +84,12 @@ export class Ledger {
   /** The last run of the session that was recorded live. */
   recorded(agent: string, session_id: string | null): Entry | null {
     return this.#ofSession(agent, session_id).find((entry) => entry.sha256 === null) ?? null;
+  }
+
+  /** The last one that had ended when an import of the session began. */
+  recordedBefore(agent: string, session_id: string | null, started_ms: number): Entry | null {
+    const recorded = this.#ofSession(agent, session_id).filter((entry) => entry.sha256 === null);
+    return recorded.find((entry) => entry.finished_ms < started_ms) ?? null;
   }
 
   /**
@@ -106,7 +123,12 @@ export class Ledger {
    * its row with that, unless it is one of them. After a kill at any moment, no session is listed twice: recorded
    * deletions, and journal entries without a row, are settled before the next list.
    */
-  settle(agent: string, session_id: string | null, saved: RunOutcome | null = null): string[] {
+  settle(
+    agent: string,
+    session_id: string | null,
+    { outcome: saved, events }: Saved = NOTHING_SAVED,
+  ): string[] {
+    if (saved !== null && failsAt('before_row')) dieHere();
     const removed = this.#replacedIn(this.#ofSession(agent, session_id, saved));
     if (removed.length > 0) {
       if (failsAt('before_replace')) dieHere();
@@ -115,7 +137,8 @@ export class Ledger {
     }
     for (const run_id of removed) this.#deleted.add(run_id);
     const kept = saved === null || removed.includes(saved.run_id) ? [] : [saved];
-    if (kept.length + removed.length > 0) this.#index.saveOutcomes(kept, removed);
+    const grown = new Map(kept.map(({ run_id }) => [run_id, events]));
+    if (kept.length + removed.length > 0) this.#index.saveOutcomes(kept, removed, grown);
     return removed;
   }
 
@@ -138,7 +161,9 @@ export class Ledger {
   #ofSession(agent: string, session_id: string | null, saved: RunOutcome | null = null): Entry[] {
     if (session_id === null) return [];
     const rows = this.#index.runsOfSession(agent, session_id);
-    return this.#entries(saved === null ? rows : [...rows, rowOf(saved)]).sort(later);
+    if (saved === null) return this.#entries(rows).sort(later);
+    const others = rows.filter(({ run_id }) => run_id !== saved.run_id);
+    return this.#entries([...others, rowOf(saved)]).sort(later);
   }
 
   #entries(rows: readonly ImportRow[]): Entry[] {

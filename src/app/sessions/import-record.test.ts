@@ -59,7 +59,7 @@ async function stored(agent_id: string, path: string, as_bytes: boolean) {
   const journal = openJournal(folder);
   const agent = await agentOf(agent_id);
   let attempts = 0;
-  const outcome = await recordSession(
+  const { outcome } = await recordSession(
     { agent, path, parts: [{ path, parent_call_id: null }], left_out: [] },
     {
       id: { run_id: 'r_00000000000000000000000001', labels: {} },
@@ -71,6 +71,8 @@ async function stored(agent_id: string, path: string, as_bytes: boolean) {
         const made = createRedactor({ env: {}, secret_env: [], hash, byte_text });
         return { ...made, bytes_too: as_bytes };
       },
+      gate: createGate,
+      bytes: true,
       report: () => undefined,
     },
   );

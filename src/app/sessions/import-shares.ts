@@ -58,7 +58,19 @@ export async function sharesOf(
   };
 }
 
-async function groupsOf(targets: readonly ImportTarget[], sharing: Sharing): Promise<Group[]> {
+/** Targets that affect each other, in their order. */
+export async function familiesOf(
+  targets: readonly ImportTarget[],
+  sharing: Omit<Sharing, 'jobs'>,
+): Promise<ImportTarget[][]> {
+  const groups = await groupsOf(targets, sharing);
+  return groups.map(({ places }) => places.map((n) => targets[n] as ImportTarget));
+}
+
+async function groupsOf(
+  targets: readonly ImportTarget[],
+  sharing: Omit<Sharing, 'jobs'>,
+): Promise<Group[]> {
   // It stores nothing: the process that reads a file does.
   const files = new KnownFiles(sharing.index, () => false);
   const roots = targets.map((_, place) => place);

@@ -1,24 +1,34 @@
 /** One session's files as an import reads them: their identity, and all events from a time on. */
-import { createHash } from 'node:crypto';
-import { basename } from 'node:path';
+import { hash } from 'node:crypto';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import type { Gate } from '../../redact/gate.ts';
-import { type SessionSource, sessionChunks, sourceEvents } from './session-source.ts';
+import { sessionChunks } from './session-chunks.ts';
+import { type SessionSource, sourceEvents } from './session-source.ts';
 
-/** Digest of the main file and its sub-agents' files: the same session in the same state has the same digest. */
-export async function digestOf({ agent, path, parts }: SessionSource): Promise<string> {
-  const hash = createHash('sha256');
-  for (const part of parts) {
-    const own = createHash('sha256');
-    for await (const chunk of sessionChunks(agent, part.path)) own.update(chunk);
-    // A sub-agent's file name can identify it; the main file may be anywhere.
-    hash.update(part.path === path ? '' : basename(part.path)).update(own.digest());
+/**
+ * The digest that the run of a session is identified by. Contract: it never changes, however the session grows, and
+ * copies of the session have the same.
+ */
+export async function identityOf(source: SessionSource, { session_id }: Head): Promise<string> {
+  const known = session_id === null ? ['record', await firstLine(source)] : ['session', session_id];
+  return hash('sha256', JSON.stringify([source.agent.id, ...known]));
+}
+
+/** The first line, or the beginning of a long one. */
+async function firstLine({ agent, path }: SessionSource): Promise<string> {
+  for await (const chunk of sessionChunks(agent, path)) {
+    const end = chunk.indexOf(10);
+    return chunk.toString(
+      'latin1',
+      0,
+      end < 0 ? HEAD_PIECE_BYTES : Math.min(end, HEAD_PIECE_BYTES),
+    );
   }
-  return hash.digest('hex');
+  return '';
 }
 
 export interface ReadOptions {
@@ -40,7 +50,7 @@ const HEAD_PIECE_BYTES = 16 * 1024;
 
 const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, gate: null };
 
-function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
+export function pipelineOf({ agent, path }: SessionSource, options: ReadOptions): Pipeline {
   const { run_id, config, gate, since_ms, byte_text = false } = options;
   // A session from the year 9999 would be the last run forever.
   const latest_ms = Date.now() + CLOCKS_DIFFER_MS;
@@ -50,7 +60,9 @@ function pipelineOf({ agent }: SessionSource, options: ReadOptions): Pipeline {
     now: null,
     byte_text,
     exact: byte_text,
-    ...(agent.session && since_ms !== null && { decoder: agent.session.decoder({ since_ms }) }),
+    ...(agent.session && {
+      decoder: agent.session.decoder({ path, ...(since_ms !== null && { since_ms }) }),
+    }),
     ...(gate && { gate }),
     info: recordedRun(run_id, agent.id, { config, latest_ms }),
   });
@@ -69,6 +81,8 @@ export async function* runEvents(
 export interface Head {
   session_id: string | null;
   started_ms: number;
+  /** The working folder that it names. */
+  cwd: string | null;
   /** Whether it contains a message or a call. */
   speaks: boolean;
   /** Lines that could not be read, as far as the file was read. */
@@ -83,7 +97,13 @@ const UNREAD = new Set<string>(['frame', 'decode']);
 export async function headOf(source: SessionSource, since_ms: number | null): Promise<Head> {
   const pipeline = pipelineOf(source, { ...PROBING, since_ms });
   const { state } = pipeline;
-  const head: Head = { session_id: null, started_ms: 0, speaks: false, problems: 0 };
+  const head: Head = {
+    session_id: null,
+    started_ms: 0,
+    cwd: null,
+    speaks: false,
+    problems: 0,
+  };
   const take = (events: readonly Event[]) => {
     for (const { kind, data } of events) {
       head.speaks ||= SPEAKING.has(kind);
@@ -91,6 +111,7 @@ export async function headOf(source: SessionSource, since_ms: number | null): Pr
     }
     head.session_id = state.session_id;
     head.started_ms = state.started?.at_ms ?? 0;
+    head.cwd = state.names.cwd;
     return head.speaks && head.session_id !== null && state.started !== null;
   };
   for await (const chunk of inFlatMemory(sessionChunks(source.agent, source.path))) {

@@ -26,6 +26,9 @@ export async function findTargets(
 ): Promise<ImportTarget[]> {
   const agents = await agentsOf(agent_id);
   if (selection.what === 'files') return namedFiles(agents, selection.paths);
+  const [only] = agents;
+  if (only !== undefined && agents.length === 1 && only.session?.list === undefined)
+    throw usage(`${only.title} have no common place: tacho import ${only.id} FILE…`);
   if (selection.what === 'session') return [await namedSession(agents, selection.session_id, env)];
   const found = await listed(agents, selection.since_ms, { env, memo });
   const wanted = selection.what === 'last' ? usedLast(found) : found;

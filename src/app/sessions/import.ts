@@ -6,7 +6,9 @@
 import { TachoError } from '../../lib/errors.ts';
 import { collectEvery } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
-import type { Redactor } from '../../redact/gate.ts';
+import type { Event } from '../../model/event.ts';
+import { METADATA_ONLY_LABEL } from '../../model/words.ts';
+import { createGate, type Gate, type Redactor } from '../../redact/gate.ts';
 import { createCatalogue } from '../../store/index/catalogue.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
@@ -18,12 +20,18 @@ import { lockStore, type StoreLockOptions, tryStoreLock } from '../../store/stor
 import { openRedactor } from '../config/redaction.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { settleable } from '../runs/catch-up.ts';
+import type { NewId } from '../runs/import-id.ts';
 import { settle } from '../runs/settle.ts';
+import { removeTranscript } from '../runs/transcript-writer.ts';
+import { metadataOnly } from '../watch/metadata-only.ts';
 import { ownPart } from './import-fork.ts';
-import { Ledger } from './import-ledger.ts';
-import { recordSession } from './import-record.ts';
-import { type Head, headOf } from './import-source.ts';
+import { type Entry, Ledger } from './import-ledger.ts';
+import { type Into, type Recorded, recordSession } from './import-record.ts';
+import { resumeSession } from './import-resume.ts';
+import { type Head, headOf, identityOf } from './import-source.ts';
 import { KnownFiles, type KnownSession } from './known-files.ts';
+import { onlyGrew } from './part-places.ts';
+import type { PartPlace } from './part-reader.ts';
 import { partsOf, type SessionSource } from './session-source.ts';
 
 export interface ImportTarget {
@@ -32,6 +40,8 @@ export interface ImportTarget {
   path: string;
   /** Requested by file name or session id: restored even if its import was deleted. */
   by_name: boolean;
+  /** The state of the main file, as a watcher saw it. */
+  stamp?: string;
 }
 
 /** The result for a session file. */
@@ -39,7 +49,9 @@ export interface Imported {
   /** `failed` has the reason in `why`; `deleted`: the user deleted its run; `empty`: it has no conversation. */
   state:
     | 'imported'
-    /** The same content is already stored. */
+    /** Its run was stored before, and has new events now. */
+    | 'grown'
+    /** Its run has all of it already. */
     | 'known'
     /** Tacho recorded the session itself, and nothing was added since. */
     | 'recorded'
@@ -48,6 +60,8 @@ export interface Imported {
     /** A later state of the session is already stored. */
     | 'older'
     | 'deleted'
+    /** The user excluded it. */
+    | 'excluded'
     | 'empty'
     | 'failed';
   /** Id of the agent. */
@@ -70,6 +84,13 @@ export interface Imported {
   why: string | null;
 }
 
+/** Restrictions of what is stored. */
+export interface Privacy {
+  /** Whether the session may be stored at all. */
+  includes(session: { session_file: string; cwd: string | null }): boolean;
+  metadata_only: boolean;
+}
+
 export interface ImportOptions extends StoreLockOptions {
   state_dir: string;
   env: NodeJS.ProcessEnv;
@@ -79,6 +100,10 @@ export interface ImportOptions extends StoreLockOptions {
   memo?: Memo;
   /** A part of an import by several processes: the parent process has the store's lock, and frees deleted runs. */
   share?: boolean | undefined;
+  /** Restrictions of what may be stored. Default: none. */
+  privacy?: Privacy | undefined;
+  /** Receives the new events of a run as they are stored. */
+  observe?: ((target: ImportTarget, events: readonly Event[]) => void) | undefined;
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }
@@ -142,22 +167,29 @@ function sharedLock(state: StateDir): () => void {
   throw new TachoError('usage', text, { stage: 'request' });
 }
 
-interface Parts extends ImportOptions {
+export interface ImporterParts extends Omit<ImportOptions, 'state_dir'> {
   state: StateDir;
   index: Index;
   journal: Journal;
 }
 
-type Found = Pick<Imported, 'state' | 'session_id' | 'run_id'> & Partial<Imported>;
+type Found = Pick<Imported, 'state' | 'session_id' | 'run_id'> &
+  Partial<Imported> & { places?: Map<string, PartPlace>; rewritten?: boolean };
 
-class Importer {
-  readonly #parts: Parts;
+const METADATA_ONLY = { [METADATA_ONLY_LABEL]: 'true' };
+
+/** States in which the run has all of the session. */
+const HAS_ALL = new Set<Imported['state']>(['imported', 'grown', 'known']);
+
+/** Imports one session after the other into a store that is locked and prepared. */
+export class Importer {
+  readonly #parts: ImporterParts;
   readonly #ledger: Ledger;
   readonly #hash: SecretHash;
   readonly #files: KnownFiles;
   readonly #memo: Memo;
 
-  constructor(parts: Parts) {
+  constructor(parts: ImporterParts) {
     this.#parts = parts;
     this.#ledger = new Ledger(parts.state, parts.index);
     this.#hash = openSecretHash(parts.state);
@@ -181,9 +213,11 @@ class Importer {
     this.#parts.progress?.(target, 0);
     try {
       const source = { agent, path, ...(await partsOf(agent, path, this.#memo)) };
-      const known = this.#files.of(source);
-      const found = await this.#import(target, source, known);
-      known.keep();
+      const known = this.#files.of(source, target.stamp);
+      const { places, rewritten = false, ...found } = await this.#import(target, source, known);
+      const { run_id } = found;
+      const whole = run_id !== null && HAS_ALL.has(found.state);
+      known.keep(whole ? { run_id, rewritten, ...(places && { places }) } : null);
       return { ...nothing, ...found };
     } catch (error) {
       // Failures of the state folder end the import; those of a session do not.
@@ -195,16 +229,15 @@ class Importer {
 
   async #import(target: ImportTarget, source: SessionSource, known: KnownSession): Promise<Found> {
     const { agent, by_name } = target;
-    const sha256 = await known.sha256();
-    const same = this.#ledger.imported(agent.id, sha256);
-    if (same !== null) {
-      const replaced = this.#ledger.settle(agent.id, same.session_id);
-      const { session_id, run_id } = same;
-      return this.#settled({ state: 'known', session_id, run_id, replaced });
-    }
     const whole = await known.head(null);
     if (!whole.speaks) return silent(target, whole);
-    const { session_id } = whole;
+    const { session_id, cwd } = whole;
+    const { privacy } = this.#parts;
+    if (privacy?.includes({ session_file: source.path, cwd }) === false)
+      return { state: 'excluded', session_id, run_id: null };
+    const sha256 = await identityOf(source, whole);
+    const same = this.#ledger.imported(agent.id, sha256);
+    if (same !== null) return this.#grow(target, source, known, same);
     const recorded = this.#ledger.recorded(agent.id, session_id);
     const since_ms = recorded === null ? null : recorded.finished_ms + 1;
     const head = since_ms === null ? whole : await known.head(since_ms);
@@ -216,18 +249,76 @@ class Importer {
     if (typeof own === 'string') return { state: 'shared', session_id, run_id: own };
     const id = this.#ledger.newId({ agent: agent.id, sha256 }, whole.started_ms, by_name);
     if (id === null) return { state: 'deleted', session_id, run_id: null };
-    const { index, journal, progress } = this.#parts;
-    const redactor = (byte_text: boolean) => this.#redactor(agent, byte_text);
-    const report = (bytes: number) => progress?.(target, bytes);
+    const into = this.#into(target, id, own);
+    const { index, journal, state } = this.#parts;
+    const begun = index.getPositions(id.run_id).length > 0;
     // The journal had no entry of it when the store was locked: nothing is looked up for it.
-    if (index.getPositions(id.run_id).length === 0) journal.begin(id.run_id);
-    const outcome = await recordSession(source, { id, since_ms: own, journal, redactor, report });
-    const replaced = this.#ledger.settle(agent.id, session_id, outcome);
-    const { start_time_ms: started_ms } = outcome.metrics;
-    const { initial_prompt: prompt } = outcome.metadata;
-    const project = outcome.metadata.project?.path ?? null;
-    const found = { session_id, run_id: id.run_id, started_ms, prompt, project, replaced };
-    return this.#settled({ ...found, state: 'imported' });
+    if (!begun) journal.begin(id.run_id);
+    const recording = begun
+      ? resumeSession(source, { ...into, state, index, rewritten: true, same_files: false })
+      : recordSession(source, into);
+    return this.#stored(await recording, 'imported');
+  }
+
+  /** A session that has a run: what the run does not have is added to it. */
+  async #grow(
+    target: ImportTarget,
+    source: SessionSource,
+    known: KnownSession,
+    { run_id, session_id, started_ms, labels }: Entry,
+  ): Promise<Found> {
+    const { agent } = source;
+    if (known.run_id === run_id) {
+      const replaced = this.#ledger.settle(agent.id, session_id);
+      return this.#settled({ state: 'known', session_id, run_id, replaced });
+    }
+    const places = known.placesIn(run_id);
+    const { index, state } = this.#parts;
+    const recorded = this.#ledger.recordedBefore(agent.id, session_id, started_ms);
+    const id = { run_id, labels };
+    const into = this.#into(target, id, recorded === null ? null : recorded.finished_ms + 1);
+    const rewritten = agent.session?.rewritten === true || !(await onlyGrew(source, places));
+    const same_files = known.isOf(run_id);
+    const growing = { ...into, state, index, rewritten, same_files };
+    const resumed = await resumeSession(source, growing);
+    return { ...this.#stored(resumed, resumed.grew ? 'grown' : 'known'), rewritten };
+  }
+
+  #into(target: ImportTarget, id: NewId, since_ms: number | null): Into {
+    const { journal, progress, observe } = this.#parts;
+    return {
+      id: this.#metadataOnly ? { ...id, labels: { ...id.labels, ...METADATA_ONLY } } : id,
+      since_ms,
+      journal,
+      redactor: (byte_text) => this.#redactor(target.agent, byte_text),
+      gate: (redactor) => this.#gate(redactor),
+      bytes: !this.#metadataOnly,
+      report: (bytes) => progress?.(target, bytes),
+      ...(observe && { observe: (events: readonly Event[]) => observe(target, events) }),
+    };
+  }
+
+  #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Found {
+    const { outcome, places } = recorded;
+    const { agent, session_id, run_id, metrics, metadata } = outcome;
+    const replaced = this.#ledger.settle(agent, session_id, recorded);
+    const recent = Date.now() - recorded.evidence.last_ms < APP_LIMITS.unfinished_age_ms;
+    this.#parts.index.saveEvidence(run_id, recent ? recorded.evidence : null);
+    if (state === 'grown') removeTranscript(this.#parts.state, agent, run_id);
+    if (state === 'known') return this.#settled({ state, session_id, run_id, places, replaced });
+    const { start_time_ms: started_ms } = metrics;
+    const { initial_prompt: prompt } = metadata;
+    const project = metadata.project?.path ?? null;
+    return this.#settled({
+      state,
+      session_id,
+      run_id,
+      places,
+      started_ms,
+      prompt,
+      project,
+      replaced,
+    });
   }
 
   /** The run itself can be among the replaced ones. */
@@ -254,13 +345,24 @@ class Importer {
       const other = others.find(({ run_id }) => !compared.has(run_id));
       if (other === undefined) return from_ms;
       compared.add(other.run_id);
-      const redactor = this.#redactor(source.agent);
-      const own = await ownPart(source, from_ms, { state, index, run_id: other.run_id, redactor });
+      const gate = this.#gate(this.#redactor(source.agent));
+      const own = await ownPart(source, from_ms, { state, index, run_id: other.run_id, gate });
       if (own === 'all') return other.run_id;
       if (own === null) continue;
       from_ms = own;
       begun_ms = (await headOf(source, from_ms)).started_ms;
     }
+  }
+
+  get #metadataOnly(): boolean {
+    return this.#parts.privacy?.metadata_only === true;
+  }
+
+  #gate(redactor: Redactor): Gate {
+    const gate = createGate(redactor);
+    if (!this.#metadataOnly) return gate;
+    const mark = (text: string) => this.#hash(text);
+    return { ...gate, event: (event) => metadataOnly(gate.event(event) as Event, mark) as never };
   }
 
   /** One per run: it counts its replacements. */

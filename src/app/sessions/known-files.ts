@@ -1,15 +1,16 @@
 /**
  * Facts about session files that were read, identified by their paths, sizes, times and inodes, so that unchanged
- * files are not read again. Only agents that name sub-agents in the first lines of files open those again to find a
- * session's files. Contract: only facts about the files are stored, none about runs: an import decides the same with
- * and without them.
+ * files are not read again, and grown ones only from where they were read before. Contract: a cache. Without it, an
+ * import reads more and decides the same.
  */
 import { hash } from 'node:crypto';
 import { type BigIntStats, statSync } from 'node:fs';
 import type { Index } from '../../store/index/index-db.ts';
 import type { SourceRow } from '../../store/index/sources-table.ts';
 import { packageVersion } from '../config/paths.ts';
-import { digestOf, type Head, headOf } from './import-source.ts';
+import { type Head, headOf } from './import-source.ts';
+import { type KnownPlace, knownPlace, partName } from './part-places.ts';
+import type { PartPlace } from './part-reader.ts';
 import type { SessionSource } from './session-source.ts';
 
 /**
@@ -20,22 +21,44 @@ const RACY_MS = 2_000n;
 /** Rows that are written together. */
 const ROWS_TOGETHER = 256;
 
-interface Heads {
+export interface Facts {
+  /** The state of the main file, as a watcher saw it before it was read. */
+  main?: string;
+  /** Why the file could not be imported in that state. */
+  failed?: string;
   whole?: Head;
   /** Facts from a time on. */
   since?: { ms: number; head: Head };
+  /** How far each file was read, by name. Absent if the session has no run. */
+  places?: Record<string, KnownPlace>;
+  /** Places in the record are of an earlier file: they say nothing about this one. */
+  rewritten?: true;
+}
+
+interface KeptRun {
+  run_id: string;
+  places?: ReadonlyMap<string, PartPlace>;
+  rewritten?: boolean;
 }
 
 export interface KnownSession {
-  /** Whether the files are unchanged since they were read, and their digest and whole head known. */
+  /** Whether the files are unchanged since they were read, and their whole head known. */
   readonly known: boolean;
-  sha256(): Promise<string>;
+  /** The run that has all of the unchanged files. Null if they changed, or have no run. */
+  readonly run_id: string | null;
   head(since_ms: number | null): Promise<Head>;
-  /** Stores the facts for the next import. */
-  keep(): void;
+  /** Whether the run was recorded from these files, in any state. */
+  isOf(run_id: string): boolean;
+  /** How far the files were read for a run, by name. Empty if unknown. */
+  placesIn(run_id: string): Readonly<Record<string, KnownPlace>>;
+  /** Stores the facts for the next import. `recorded`: the run that has all of the files now, and how far they were read. */
+  keep(recorded: KeptRun | null): void;
 }
 
 const sha256Of = (text: string) => hash('sha256', text);
+
+/** The key of a session's file. Not its path, which may contain text that must not be stored. */
+export const sourceId = (agent: string, path: string) => sha256Of(JSON.stringify([agent, path]));
 
 export class KnownFiles {
   readonly #index: Index;
@@ -50,42 +73,57 @@ export class KnownFiles {
     this.#safe = safe;
   }
 
-  of(source: SessionSource): KnownSession {
+  /** `main`: the state of the main file, as a watcher saw it. */
+  of(source: SessionSource, main?: string): KnownSession {
     const now_ms = BigInt(Date.now());
-    const id = sha256Of(JSON.stringify([source.agent.id, source.path]));
+    const id = sourceId(source.agent.id, source.path);
     const stamp = this.#stampOf(source);
-    const row = stamp === null ? null : this.#index.getSource(id, stamp);
-    let digest = row?.sha256 ?? null;
-    const heads: Heads = row === null ? {} : (JSON.parse(row.facts) as Heads);
+    const row = this.#index.getSource(id);
+    const same = row !== null && row.stamp === stamp;
+    const facts: Facts = same ? (JSON.parse(row.facts) as Facts) : {};
     let read = false;
-    const reading = async <T>(work: Promise<T>): Promise<T> => {
-      read = true;
-      return work;
-    };
     return {
-      known: heads.whole !== undefined,
-      sha256: async () => {
-        digest ??= await reading(digestOf(source));
-        return digest;
-      },
+      known: facts.whole !== undefined,
+      run_id: same ? row.run_id : null,
       head: async (since_ms) => {
         if (since_ms === null) {
-          heads.whole ??= await reading(headOf(source, null));
-          return heads.whole;
+          read ||= facts.whole === undefined;
+          facts.whole ??= await headOf(source, null);
+          return facts.whole;
         }
-        if (heads.since?.ms !== since_ms)
-          heads.since = { ms: since_ms, head: await reading(headOf(source, since_ms)) };
-        return heads.since.head;
+        if (facts.since?.ms !== since_ms) {
+          read = true;
+          facts.since = { ms: since_ms, head: await headOf(source, since_ms) };
+        }
+        return facts.since.head;
       },
-      keep: () => {
-        if (!read || stamp === null || digest === null || this.#racy(source, now_ms)) return;
-        // It changed while it was read.
-        if (this.#stampOf(source) !== stamp) return;
-        const safe = [heads.whole, heads.since?.head].every((head) =>
-          this.#safe(head?.session_id ?? ''),
-        );
-        const facts = JSON.stringify(safe ? heads : {});
-        this.#held.push({ source: id, stamp, sha256: digest, facts });
+      isOf: (run_id) => row?.run_id === run_id,
+      placesIn: (run_id) => {
+        const rows = [row, ...this.#index.sourcesOf(run_id)];
+        const found = rows.find((one) => one?.run_id === run_id);
+        const { places = {}, rewritten } = found == null ? {} : (JSON.parse(found.facts) as Facts);
+        return rewritten ? {} : places;
+      },
+      keep: (recorded) => {
+        const run_id = recorded?.run_id ?? null;
+        const seen = main === undefined || facts.main === main;
+        if (!read && same && row.run_id === run_id && seen) return;
+        // It changed while it was read, or may change again without a trace: it is read again, from there on.
+        const sure =
+          stamp !== null && this.#stampOf(source) === stamp && !this.#racy(source, now_ms);
+        if (!sure && recorded?.places === undefined) return;
+        const heads = [facts.whole, facts.since?.head];
+        const texts = heads.flatMap((head) => [head?.session_id ?? '', head?.cwd ?? '']);
+        const safe = texts.every((text) => this.#safe(text));
+        const places = recorded?.places === undefined ? facts.places : placesOf(recorded.places);
+        const kept: Facts = {
+          ...(safe ? facts : {}),
+          ...(places && { places }),
+          ...(recorded?.rewritten && { rewritten: true }),
+          ...(main !== undefined && { main }),
+        };
+        const text = JSON.stringify(kept);
+        this.#held.push({ source: id, stamp: sure ? stamp : '', run_id, facts: text });
         if (this.#held.length >= ROWS_TOGETHER) this.flush();
       },
     };
@@ -101,11 +139,11 @@ export class KnownFiles {
   #stampOf({ agent, parts, left_out }: SessionSource): string | null {
     // Such a session is not a separate file, or some of its files are inaccessible.
     if (agent.session?.read !== undefined || left_out.length > 0) return null;
-    const files = parts.map(({ path }) => ({ path, stat: statOf(path) }));
+    const files = parts.map((part) => ({ path: part.path, stat: statOf(part.path) }));
     if (files.some(({ stat }) => stat?.isFile() !== true)) return null;
-    const facts = files.map(({ path, stat }) => {
-      const { size, mtimeNs, ctimeNs, ino, dev } = stat as BigIntStats;
-      return [path, ...[size, mtimeNs, ctimeNs, ino, dev].map(String)];
+    const facts = files.map((file) => {
+      const { size, mtimeNs, ctimeNs, ino, dev } = file.stat as BigIntStats;
+      return [file.path, ...[size, mtimeNs, ctimeNs, ino, dev].map(String)];
     });
     return sha256Of(JSON.stringify([this.#version, facts]));
   }
@@ -117,6 +155,12 @@ export class KnownFiles {
       return stat.mtimeMs + RACY_MS >= read_ms || stat.ctimeMs + RACY_MS >= read_ms;
     });
   }
+}
+
+function placesOf(places: ReadonlyMap<string, PartPlace>): Record<string, KnownPlace> {
+  return Object.fromEntries(
+    [...places].map(([path, place]) => [partName(path), knownPlace(path, place)]),
+  );
 }
 
 function statOf(path: string): BigIntStats | undefined {

@@ -42,7 +42,7 @@ function knownBy(decoder: Decoder, records: readonly unknown[]): number {
 }
 
 const CHANNELS: readonly [ConvertFrom, (agent: Agent) => Decoder | undefined][] = [
-  ['stdout', (agent) => agent.stream()],
+  ['stdout', (agent) => agent.stream?.()],
   ['session', (agent) => agent.session?.decoder()],
 ];
 

@@ -2,47 +2,16 @@
  * Session files as a source of events: streamed, in constant memory for any size, with sub-agents' files merged by
  * time (AG-15).
  */
-import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { problem } from '../../capture/decode.ts';
 import type { Intake } from '../../capture/pipeline.ts';
-import { fileError } from '../../lib/errors.ts';
 import { liesBeside } from '../../lib/folders.ts';
-import { jsonIn } from '../../lib/json.ts';
-import { LIMITS } from '../../lib/limits.ts';
-import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
 import type { Agent, Memo, SessionPart } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { Redactor } from '../../redact/gate.ts';
-
-/** Chunks of a file, each valid until the next is requested. Errors name the file. */
-export async function* chunksOf(path: string): AsyncGenerator<Buffer> {
-  const buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
-  let fd: number | null = null;
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    for (;;) {
-      // A local file: reading it synchronously is cheaper.
-      const count = readSync(fd, buffer, 0, buffer.length, null);
-      if (count === 0) return;
-      yield buffer.subarray(0, count);
-    }
-  } catch (cause) {
-    throw fileError(cause, path, 'read');
-  } finally {
-    if (fd !== null) closeSync(fd);
-  }
-}
-
-/** Chunks of a part of a session, whether it is a file or read by the agent's own code. */
-export async function* sessionChunks({ session }: Agent, path: string): AsyncGenerator<Buffer> {
-  try {
-    yield* session?.read?.(path) ?? chunksOf(path);
-  } catch (cause) {
-    throw fileError(cause, path, 'read');
-  }
-}
+import { BEGINNING, type HeldLine, PartReader } from './part-reader.ts';
+import { sessionChunks } from './session-chunks.ts';
 
 interface SessionParts {
   parts: SessionPart[];
@@ -97,78 +66,30 @@ export async function* sourceEvents(
   redactor: Redactor | null,
 ): AsyncGenerator<Event[]> {
   if (parts.length > 1) {
-    const readers = parts.map((part) => new PartReader(agent, part, redactor));
+    const from = { main: mainOf(parts, path), from: BEGINNING, redactor, ended: true };
+    const readers = parts.map((part) => new PartReader(agent, part, from));
     yield* mergedEvents(readers, intake);
   } else {
     for await (const chunk of inFlatMemory(sessionChunks(agent, path))) {
       yield intake.push('session', chunk);
     }
   }
-  for (const why of left_out) {
-    const detail = `left out of the session, ${why}`;
-    yield intake.draft(problem('reconcile', 'bad_record', detail), null);
-  }
+  yield leftOut({ left_out }, intake);
   yield intake.endOfInput('session');
 }
 
-interface HeldLine {
-  text: string;
-  value: unknown;
-  line: number;
-  offset: number;
-  terminated: boolean;
-}
+/** The main file. The session may be named by another of its files. */
+export const mainOf = (parts: readonly SessionPart[], path: string) => parts[0]?.path ?? path;
 
-const heldLines = (put: (line: HeldLine) => void): LineSink => ({
-  line(bytes, start, end, { line, offset, terminated }) {
-    const text = bytes.toString('utf8', start, end);
-    put({ text, value: jsonIn(text), line, offset, terminated });
-  },
-  oversize: ({ head, line, offset }) =>
-    put({ text: head.toString('utf8'), value: undefined, line, offset, terminated: true }),
-});
+/** A problem for each part of the session that is not read. */
+export const leftOut = ({ left_out }: Pick<SessionSource, 'left_out'>, intake: Intake): Event[] =>
+  left_out.flatMap((why) => {
+    const detail = `left out of the session, ${why}`;
+    return intake.draft(problem('reconcile', 'bad_record', detail), null);
+  });
 
-class PartReader {
-  readonly part: SessionPart;
-  /** Its name, without secrets, which is in each of its events. */
-  readonly file: string;
-  /** Time of the current line. A line without one has the time of the previous line. */
-  at_ms = 0;
-  current: HeldLine | undefined;
-  readonly #batches: AsyncGenerator<HeldLine[]>;
-  readonly #timeOf: (value: unknown) => number | null;
-  #batch: HeldLine[] = [];
-  #next = 0;
-
-  constructor(agent: Agent, part: SessionPart, redactor: Redactor | null) {
-    this.part = part;
-    const name = basename(part.path);
-    this.file = redactor?.text(name) ?? name;
-    this.#batches = linesIn(sessionChunks(agent, part.path), heldLines);
-    this.#timeOf = (value) => agent.session?.timeOf(value) ?? null;
-  }
-
-  async advance(): Promise<void> {
-    while (this.#next >= this.#batch.length) {
-      const { value, done } = await this.#batches.next();
-      if (done) {
-        this.current = undefined;
-        return;
-      }
-      this.#batch = value;
-      this.#next = 0;
-    }
-    this.current = this.#batch[this.#next++];
-    const time = this.current?.value === undefined ? null : this.#timeOf(this.current.value);
-    this.at_ms = time ?? this.at_ms;
-  }
-
-  async close(): Promise<void> {
-    await this.#batches.return(undefined);
-  }
-}
-
-async function* mergedEvents(readers: readonly PartReader[], intake: Intake) {
+/** The events of all complete lines, in the order of their times. */
+export async function* mergedEvents(readers: readonly PartReader[], intake: Intake) {
   try {
     for (const reader of readers) await reader.advance();
     for (;;) {
@@ -190,9 +111,13 @@ function earliest(readers: readonly PartReader[]): PartReader | undefined {
   return first;
 }
 
+/** The events of a last line without an end. */
+export const restOf = (intake: Intake, reader: PartReader) =>
+  reader.rest === null ? [] : oneLine(intake, reader, reader.rest);
+
 function oneLine(intake: Intake, { part, file }: PartReader, held: HeldLine): Event[] {
   const { line, offset, value } = held;
-  const raw = { channel: 'session' as const, line, offset, file };
+  const raw = { channel: 'session' as const, line, offset, ...(file !== undefined && { file }) };
   if (typeof value === 'object' && value !== null) return intake.record(value, raw, part);
   return intake.line(held.text, raw, part, held.terminated);
 }

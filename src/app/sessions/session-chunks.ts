@@ -1,0 +1,76 @@
+/** The bytes of a session's files: plain, compressed, or from the agent's own reader. */
+import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
+import { createZstdDecompress } from 'node:zlib';
+import { isCompressed } from '../../lib/compressed.ts';
+import { fileError } from '../../lib/errors.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import type { Agent } from '../../model/agent.ts';
+
+/** Chunks of a file from an offset on, each valid until the next is requested. Errors name the file. */
+export async function* chunksOf(path: string, from = 0): AsyncGenerator<Buffer> {
+  let fd: number | null = null;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const buffer = Buffer.allocUnsafe(chunkBytes(fd, from));
+    for (let at = from; ; ) {
+      // A local file: reading it synchronously is cheaper.
+      const count = readSync(fd, buffer, 0, buffer.length, from === 0 ? null : at);
+      if (count === 0) return;
+      at += count;
+      yield buffer.subarray(0, count);
+    }
+  } catch (cause) {
+    throw fileError(cause, path, 'read');
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}
+
+/** A growing file is read in small pieces. One byte more than the rest shows that the file has ended. */
+function chunkBytes(fd: number, from: number): number {
+  const found = fstatSync(fd);
+  if (!found.isFile()) return LIMITS.read_chunk_bytes;
+  return Math.min(LIMITS.read_chunk_bytes, Math.max(found.size - from, 0) + 1);
+}
+
+/**
+ * Chunks of a part of a session, whether it is a file or read by the agent's own code, from an offset on. Offsets in a
+ * compressed file are those of its text.
+ */
+export async function* sessionChunks(
+  { session }: Agent,
+  path: string,
+  from = 0,
+): AsyncGenerator<Buffer> {
+  try {
+    const lines = session?.read?.(path) ?? (isCompressed(path) ? unpacked(path) : null);
+    yield* lines === null ? chunksOf(path, from) : behind(lines, from);
+  } catch (cause) {
+    throw fileError(cause, path, 'read');
+  }
+}
+
+async function* unpacked(path: string): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { highWaterMark: LIMITS.read_chunk_bytes });
+  const text = createZstdDecompress({ chunkSize: LIMITS.read_chunk_bytes });
+  file.on('error', (error) => text.destroy(error));
+  try {
+    yield* file.pipe(text) as AsyncIterable<Buffer>;
+  } finally {
+    file.destroy();
+    text.destroy();
+  }
+}
+
+/** The bytes after the first `skipped` ones. */
+async function* behind(
+  chunks: Iterable<Buffer> | AsyncIterable<Buffer>,
+  skipped: number,
+): AsyncGenerator<Buffer> {
+  let at = 0;
+  for await (const chunk of chunks) {
+    const begin = Math.max(skipped - at, 0);
+    at += chunk.length;
+    if (begin < chunk.length) yield chunk.subarray(begin);
+  }
+}
