@@ -11,11 +11,19 @@ export type { StreamLog } from './app/config/log.ts';
 export type { LiveRunOptions } from './app/live/destination.ts';
 export type { LimitOptions, RunOptions } from './app/run/options.ts';
 export type { Change as EvalChange, Compared, Figures as EvalFigures } from './evals/compare.ts';
-export type { EvalReport, EvalRow, EvalTotal, EvalTotals, TestSummary } from './evals/results.ts';
+export type {
+  EvalReport,
+  EvalRow,
+  EvalTotal,
+  EvalTotals,
+  RepeatReport,
+  TestSummary,
+} from './evals/results.ts';
 export type { AssertionResult, Evidence, Grade, Repeat, Verdict } from './evals/types.ts';
 export type { Clock } from './lib/clock.ts';
 export { type ErrorCode, TachoError } from './lib/errors.ts';
 export type { RandomSource } from './lib/ids.ts';
+export type { Spread } from './model/comparison.ts';
 export type { LiveData, LiveDataOf, LiveMessage } from './model/live.ts';
 export type { LiveType } from './model/live-words.ts';
 export type { Transcript, TranscriptCall, TranscriptMessage } from './model/transcript.ts';

@@ -31,12 +31,13 @@ export { type ValidateOptions, validate } from './app/live/validate-for-program.
 export type { LimitOptions, RecordOptions, RunOptions } from './app/run/options.ts';
 export { type RunEventsOptions, runEvents } from './app/run/run-events.ts';
 export type { InputAnswer, InputState } from './app/run/run-input.ts';
-export type { AgentReport } from './app/runs/agents.ts';
+export type { AgentReport, RehearsedVersion } from './app/runs/agents.ts';
 export type { Finding as DoctorFinding } from './app/runs/doctor.ts';
 export { type AgentsOptions, agents, type DoctorOptions, doctor } from './app/runs/machine.ts';
 export type { Drift, Finding as DriftFinding } from './app/sessions/drift.ts';
 export { type DriftOptions, type DriftReport, drift } from './app/sessions/drift-report.ts';
 export { type Converted, type ConvertOptions, convert } from './app/sessions/reading.ts';
+export type { AgentRetention } from './app/watch/retention-report.ts';
 export type {
   Failure as RuleFailure,
   Place as RulePlace,
@@ -47,7 +48,11 @@ export type {
 } from './conformance/types.ts';
 export * from './evals.ts';
 export * from './live.ts';
-export type { Capabilities as AgentCapabilities, KnownWhen } from './model/agent.ts';
+export type {
+  Capabilities as AgentCapabilities,
+  KnownWhen,
+  Retention as RetentionRule,
+} from './model/agent.ts';
 export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
 export type { ApproveMode, CallStatus, FailOn } from './model/words.ts';
 export type { Caught as RunFailure } from './projections/fail-on.ts';

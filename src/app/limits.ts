@@ -19,6 +19,11 @@ export const APP_LIMITS = {
   rebuild_collect_bytes: 48 * 1024 * 1024,
   /** Runs in one archive: reading it takes about 1 kB of memory for each run. */
   restore_runs_max: 100_000,
+  /** Runs that are compared with each other: the calls of every two runs are aligned. */
+  compared_runs_max: 50,
+  /** Findings, and parts that were not analysed, of one audit: about 60 MB. Further ones are counted. */
+  audit_findings_max: 100_000,
+  audit_unread_max: 20_000,
   /** Restored entries that are written together, and runs that become visible together. */
   restore_flush_bytes: 4 * 1024 * 1024,
   restore_flush_entries: 512,
@@ -105,6 +110,51 @@ export const APP_LIMITS = {
   board_sessions_max: 200,
   /** Shortest interval between two writes of the board. */
   board_write_ms: 1_000,
+  /** Folders with sessions that are watched. The others are polled. Systems limit the watches of a user. */
+  watched_folders_max: 4096,
+  /** How long hints about changed files are collected: an agent writes several records together. */
+  watch_gather_ms: 20,
+  /** How often the files of sessions in use, of the last day, and all folders are looked at, whatever the hints say. */
+  watch_hot_ms: 500,
+  watch_warm_ms: 30_000,
+  watch_all_ms: 600_000,
+  /** The same for all folders if some of them cannot be watched. */
+  watch_poll_ms: 5_000,
+  /** How often the watcher writes its health, and looks at the states of runs. */
+  watch_report_ms: 5_000,
+  /** How often folders of agents that do not exist are looked for. */
+  watch_appear_ms: 500,
+  /** A session that changed within this time is in use. */
+  watch_hot_age_ms: 120_000,
+  /** A session that nobody continued for this long is finished, whatever its last record says. */
+  unfinished_age_ms: 86_400_000,
+  watch_warm_age_ms: 86_400_000,
+  /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
+  watch_slice_ms: 500,
+  /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */
+  notify_interval_ms: 60_000,
+  /** Rules for notifications. Each is checked for every call of every run. */
+  notify_rules_max: 64,
+  /** A text of a notification, in columns: a few lines on a desktop. */
+  notify_text_columns_max: 300,
+  /** A command or path that is compared with the rules. Longer than any command line that agents write. */
+  notify_matched_chars_max: 64 * 1024,
+  /** Texts of one call that are compared. */
+  notify_matched_texts_max: 64,
+  /** How long a webhook or a program may take. */
+  notify_action_ms: 10_000,
+  /** Notifications under way. Further ones are counted and not sent. */
+  notify_pending_max: 32,
+  /** Notifications per minute, for the same reason: an agent in a loop must not flood a desktop or a server. */
+  notify_per_minute_max: 60,
+  /** Runs that a rule remembers, so that it notifies once. */
+  notify_runs_max: 10_000,
+  /** How long a watcher that ends waits for notifications under way. */
+  notify_close_ms: 3_000,
+  /** How long a command of the service manager may take. A restart waits until the service has started. */
+  service_command_ms: 60_000,
+  /** The file of a service. tacho writes about 2 kB. */
+  service_file_bytes_max: 64 * 1024,
   /** The name and position of a field in a list of drift: one readable line. */
   drift_text_chars_max: 300,
 } as const;

@@ -20,7 +20,7 @@ import {
   runFinished,
 } from './finish.ts';
 import { createNormaliser, type Normaliser } from './normalise.ts';
-import { Reader } from './reader.ts';
+import { type Beginning, Reader } from './reader.ts';
 import { Resumption } from './resumption.ts';
 import type { RunInfo } from './run-info.ts';
 import { RunState } from './run-state.ts';
@@ -32,6 +32,8 @@ interface DraftGate {
   drafts(drafts: readonly Draft[], channel: string): Draft[];
   /** The held-back parts of unfinished texts, requested when the primary channel has ended. */
   held(): Draft[];
+  /** A draft as its event is stored. */
+  event?<D extends Draft>(draft: D): D;
 }
 
 export interface PipelineOptions {
@@ -56,13 +58,21 @@ export interface PipelineOptions {
   exact?: boolean;
 }
 
+/** The agent's own decoder of the primary channel. */
+function decoderOf({ agent, primary, info }: PipelineOptions): Decoder {
+  if (primary === 'session' && agent.session) return agent.session.decoder();
+  const decoder = agent.stream?.({ resumed: info.config?.resume != null });
+  if (decoder === undefined) throw new Error(`${agent.id} has no decoder of ${primary}`);
+  return decoder;
+}
+
 /** Receives the contents of a session's files. */
 export interface Intake {
   push(channel: Channel, chunk: Buffer): Event[];
   /** One parsed record (of several session files merged by time). */
   record(value: unknown, raw: Raw, part?: SessionPart): Event[];
   /** One complete line of one of several session files. */
-  line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[];
+  line(text: string, raw: Raw, part: SessionPart | undefined, terminated: boolean): Event[];
   /** A draft from tacho itself or from a session file. */
   draft(draft: Draft, raw: Raw | null): Event[];
   endOfInput(channel: Channel): Event[];
@@ -84,11 +94,7 @@ export class Pipeline implements Intake {
   constructor(options: PipelineOptions) {
     const { agent, primary, line_bytes_max } = options;
     this.#options = options;
-    const decoder =
-      options.decoder ??
-      (primary === 'session' && agent.session
-        ? agent.session.decoder()
-        : agent.stream({ resumed: options.info.config?.resume != null }));
+    const decoder = options.decoder ?? decoderOf(options);
     this.#normaliser = createNormaliser(agent.id, agent.tools);
     const byte_text = options.byte_text === true;
     this.state = new RunState(agent.session?.keyOf ?? null, byte_text ? trimBytes : undefined);
@@ -114,17 +120,26 @@ export class Pipeline implements Intake {
     return this.#taken();
   }
 
-  line(text: string, raw: Raw, part: SessionPart, terminated: boolean): Event[] {
+  line(text: string, raw: Raw, part: SessionPart | undefined, terminated: boolean): Event[] {
     this.#reader.line(text, raw, part, terminated);
     return this.#taken();
   }
 
   draft(draft: Draft, raw: Raw | null): Event[] {
-    if (this.resumption.keepUnsure()) this.#correlator = this.#newCorrelator();
+    this.#keepUnsure();
     const byte_text = this.#options.byte_text === true;
     decodesByteText(byte_text);
     this.#correlator.draft(byte_text ? toByteText(draft) : draft, raw, this.#out);
     return this.#taken();
+  }
+
+  #keepUnsure(): void {
+    if (this.resumption.keepUnsure()) this.#correlator = this.#newCorrelator();
+  }
+
+  /** The place after the last complete line of a channel that was pushed. */
+  positionOf(channel: Channel): Beginning {
+    return this.#reader.positionOf(channel);
   }
 
   endOfInput(channel: Channel): Event[] {
@@ -230,11 +245,19 @@ export class Pipeline implements Intake {
     const source = raw?.file === undefined ? channel : `${channel} ${raw.file}`;
     const safe = gate === undefined ? drafts : gate.drafts(drafts, source);
     if (given) return;
+    // A line of another file of the session.
+    if (raw !== null && this.resumption.isAnother(raw)) this.#keepUnsure();
     for (const draft of safe) {
       const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
       if (raw === null && this.resumption.wasGiven(kept)) continue;
+      if (raw !== null && this.#isKnown(kept)) continue;
       this.#correlator.draft(kept, raw, this.#out);
     }
+  }
+
+  #isKnown(draft: Draft): boolean {
+    const { resumption } = this;
+    return resumption.rereads && resumption.takeKnown(this.#options.gate?.event?.(draft) ?? draft);
   }
 
   #taken(): Event[] {

@@ -63,6 +63,11 @@ export class Reader {
     lines.push(chunk);
   }
 
+  /** The place after the last complete line of a channel. */
+  positionOf(channel: Channel): Beginning {
+    return this.#inputs.get(channel)?.position ?? { line: 0, offset: 0 };
+  }
+
   /** One parsed record. */
   record(value: unknown, raw: Raw, part?: SessionPart): void {
     const record = this.#own(value);
@@ -72,7 +77,7 @@ export class Reader {
   }
 
   /** One complete line. */
-  line(text: string, raw: Raw, part: SessionPart, terminated: boolean): void {
+  line(text: string, raw: Raw, part: SessionPart | undefined, terminated: boolean): void {
     const context = { channel: raw.channel, terminated, invalid_utf8: false, part };
     const line = this.#own(text);
     decodesByteText(this.#byte_text);

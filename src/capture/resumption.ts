@@ -7,16 +7,21 @@ import type { Event, Raw } from '../model/event.ts';
 import type { Channel } from '../model/words.ts';
 import { CAPTURE_LIMITS } from './limits.ts';
 import type { Beginning } from './reader.ts';
-import { applyEvent, type RunState } from './run-state.ts';
+import { applyEvent, fileOf, type RunState } from './run-state.ts';
 import { closesLine } from './series.ts';
 
 export class Resumption {
+  /**
+   * Set before the first event if the files of a session were rewritten: all their lines are read again, and only drafts
+   * that the run does not have become events.
+   */
+  rereads = false;
   readonly #state: RunState;
   readonly #primary: Channel;
-  /** Per channel: lines before this offset have already produced all their events. */
-  readonly #done = new Map<Channel, number>();
-  /** Per channel: the line up to which all series have been produced. */
-  readonly #counted = new Map<Channel, number>();
+  /** Per file: lines before this offset have already produced all their events. */
+  readonly #done = new Map<string, number>();
+  /** Per file: the line up to which all series have been produced. */
+  readonly #counted = new Map<string, number>();
   /**
    * Events without a line that a killed recorder journalled: drafts held or made at the end of the input appear once.
    */
@@ -28,6 +33,8 @@ export class Resumption {
    * Events journalled for a line that the killed recorder may not have finished: made again, but not returned again.
    */
   #unsure: readonly Event[] = [];
+  /** With `rereads`: how often the journal has an event, by its identity. */
+  readonly #known = new Map<string, number>();
   #again = 0;
   /** While resuming: the events of the most recent line. */
   #last_line: Event[] = [];
@@ -40,6 +47,10 @@ export class Resumption {
   /** Takes the next event of the journal. Its line produces nothing again. */
   resume(event: Event): void {
     this.#note(event);
+    if (this.rereads && event.raw !== null) {
+      const identity = identityOf(event);
+      this.#known.set(identity, (this.#known.get(identity) ?? 0) + 1);
+    }
     if (!sameLine(this.#last_line.at(-1)?.raw ?? null, event.raw)) this.#applyLastLine();
     this.#last_line.push(event);
     // The end of a run over its limit is one event of its line, so nothing of that line can be missing.
@@ -56,7 +67,7 @@ export class Resumption {
       this.#cuts.set(raw.channel, raw);
       this.#last.delete(raw.channel);
     } else this.#last.set(raw.channel, raw);
-    if (raw !== null && closesLine(event)) this.#counted.set(raw.channel, raw.offset);
+    if (raw !== null && closesLine(event)) this.#counted.set(fileOf(raw), raw.offset);
   }
 
   /** The journal has entries up to this number after the last event: the next event is numbered after them. */
@@ -69,11 +80,13 @@ export class Resumption {
 
   resumed(): void {
     const last = this.#last_line.at(-1);
-    const raw = last === undefined || closesLine(last) ? null : last.raw;
+    const whole = last === undefined || closesLine(last) || this.rereads;
+    const raw = whole ? null : last.raw;
     // Only the last line can be journalled in part: it is read again, and its first events are made again.
     if (raw === null) this.#applyLastLine();
-    for (const [channel, offset] of this.#state.read) this.#done.set(channel, offset + 1);
-    if (raw !== null) this.#done.set(raw.channel, raw.offset);
+    const read = this.rereads ? [] : this.#state.read;
+    for (const [file, offset] of read) this.#done.set(file, offset + 1);
+    if (raw !== null) this.#done.set(fileOf(raw), raw.offset);
     this.#unsure = this.#last_line;
     this.#last_line = [];
   }
@@ -97,9 +110,16 @@ export class Resumption {
     if (this.#state.seq >= this.#again || raw == null) return false;
     this.#apply(this.#unsure);
     this.#unsure = [];
-    this.#done.set(raw.channel, raw.offset + 1);
+    this.#done.set(fileOf(raw), raw.offset + 1);
     this.#again = 0;
     return true;
+  }
+
+  /** Whether the last journalled line is in another file of the same channel, and was not read again so far. */
+  isAnother(raw: Raw): boolean {
+    if (this.#state.seq >= this.#again) return false;
+    const last = this.#unsure[0]?.raw;
+    return last?.channel === raw.channel && last.file !== raw.file;
   }
 
   /** The events that are not in the journal yet. */
@@ -108,18 +128,34 @@ export class Resumption {
   }
 
   /** Whether the events of this line are in the journal. */
-  isDone({ channel, offset }: Raw): boolean {
-    return offset < (this.#done.get(channel) ?? 0);
+  isDone(raw: Raw): boolean {
+    return raw.offset < (this.#done.get(fileOf(raw)) ?? 0);
   }
 
   /** Whether the series up to this line are in the journal. */
-  isCounted({ channel, offset }: Raw): boolean {
-    return offset <= (this.#counted.get(channel) ?? -1);
+  isCounted(raw: Raw): boolean {
+    return raw.offset <= (this.#counted.get(fileOf(raw)) ?? -1);
   }
 
   /** Whether a draft without a line is in the journal. */
   wasGiven(draft: { kind: string; data: object }): boolean {
     return this.#given.has(identityOf(draft));
+  }
+
+  /** With `rereads`: whether the journal has this draft of a line, once per event. */
+  takeKnown(draft: { kind: string; data: object }): boolean {
+    const identity = identityOf(draft);
+    const count = this.#known.get(identity) ?? 0;
+    if (count > 0) this.#known.set(identity, count - 1);
+    return count > 0;
+  }
+
+  /** With `rereads`: messages and calls of the journal that were not read again. */
+  get missing(): number {
+    let count = 0;
+    for (const [identity, left] of this.#known)
+      if (SAID.some((kind) => identity.startsWith(`["${kind}"`))) count += left;
+    return count;
   }
 
   beginningOf(channel: Channel): Beginning {
@@ -149,6 +185,9 @@ export class Resumption {
 
 const isCut = (event: Event) => event.kind === 'problem' && event.data.code === 'spool_truncated';
 
+/** Kinds of events that always come from a record. */
+const SAID = ['message_finished', 'thinking_finished', 'call_requested'] as const;
+
 /** Fields that a draft and its event have in common. */
 const IDENTIFYING = [
   'message_id',
@@ -160,13 +199,31 @@ const IDENTIFYING = [
   'message',
   'exit_reason',
   'path',
+  'step_id',
+  'role',
+  'skill',
+  'status',
 ];
+/** Longer texts are identified by their length and both ends. */
+const IDENTIFYING_CHARS = 400;
 
 function identityOf({ kind, data }: { kind: string; data: object }): string {
   const fields = data as Record<string, unknown>;
-  return JSON.stringify([kind, ...IDENTIFYING.map((name) => fields[name])]);
+  // An event has the unique id of its call, a draft the agent's own.
+  const call_id = String(fields.call_id ?? '').replace(/#\d+$/, '');
+  const values = { ...fields, call_id };
+  return JSON.stringify([
+    kind,
+    ...IDENTIFYING.map((name) => shortened((values as Record<string, unknown>)[name])),
+  ]);
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= IDENTIFYING_CHARS) return value;
+  const half = IDENTIFYING_CHARS / 2;
+  return [value.length, value.slice(0, half), value.slice(-half)];
 }
 
 function sameLine(a: Raw | null, b: Raw | null): boolean {
-  return a !== null && b !== null && a.offset === b.offset && a.channel === b.channel;
+  return a !== null && b !== null && a.offset === b.offset && fileOf(a) === fileOf(b);
 }

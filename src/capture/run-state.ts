@@ -6,7 +6,7 @@ import { BoundedSet } from '../lib/bounded.ts';
 import { charsIn } from '../lib/chars-of.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
-import type { DataOf, Event } from '../model/event.ts';
+import type { DataOf, Event, Raw } from '../model/event.ts';
 import { FinalText, RunFold } from '../model/run-fold.ts';
 import type { Channel, ProblemCode } from '../model/words.ts';
 import { CallStates, type KeyOf } from './call-states.ts';
@@ -37,8 +37,8 @@ export class RunState extends RunFold {
   readonly filled = new Set<string>();
   /** The last lines of stderr, for runs without any other output. */
   readonly stderr_tail: string[] = [];
-  /** Offset of the last line of each channel that produced an event. */
-  readonly read = new Map<Channel, number>();
+  /** Offset of the last line of each file that produced an event, by `fileOf`. */
+  readonly read = new Map<string, number>();
   /** Number of drafts that were not recorded because the run had reached its limit of events. */
   over_limit = 0;
 
@@ -65,6 +65,11 @@ const FILLED_NAMES: Partial<Record<Event['kind'], string>> = {
   provider_retried: 'provider_retries',
 };
 
+/** The file of a line: the only file of its channel, or one of several. */
+export function fileOf({ channel, file }: Raw): string {
+  return file === undefined ? channel : `${channel} ${file}`;
+}
+
 export function applyEvent(state: RunState, event: Event, primary: Channel): void {
   state.seq = event.seq;
   state.at_ms = event.at_ms;
@@ -73,7 +78,7 @@ export function applyEvent(state: RunState, event: Event, primary: Channel): voi
   if (event.raw !== null) {
     // Lines after the limit were not recorded: a recovery reads them again to count them.
     if (event.seq <= CAPTURE_LIMITS.run_events_max)
-      state.read.set(event.raw.channel, event.raw.offset);
+      state.read.set(fileOf(event.raw), event.raw.offset);
     if (event.raw.channel === 'session' && primary !== 'session') {
       const name = own(FILLED_NAMES, event.kind);
       if (name !== undefined) state.filled.add(name);

@@ -2,7 +2,9 @@
 import { Command, Option } from 'commander';
 import { own } from '../lib/own.ts';
 import { defineAgents } from './agents/flags.ts';
+import { defineAudit } from './audit/flags.ts';
 import { type Define, type Done, type Io, namedOf } from './command.ts';
+import { defineCompare } from './compare/flags.ts';
 import { defineComplete, defineCompletion } from './completion/flags.ts';
 import { defineConvert } from './convert/flags.ts';
 import { defineDoctor } from './doctor/flags.ts';
@@ -16,12 +18,14 @@ import { defineReview } from './review/flags.ts';
 import { defineRun } from './run/flags.ts';
 import { defineRuns } from './runs/flags.ts';
 import { defineSchema } from './schema/flags.ts';
+import { defineSearch } from './search/flags.ts';
 import { defineServe } from './serve/flags.ts';
 import { defineShow } from './show/flags.ts';
 import { defineTail } from './tail/flags.ts';
 import { defineTrust } from './trust/flags.ts';
 import { defineValidate } from './validate/flags.ts';
 import { VERSION } from './version.ts';
+import { defineWatch } from './watch/flags.ts';
 
 const EXAMPLES = `
 Examples:
@@ -40,16 +44,20 @@ type Listed = Readonly<Record<string, readonly [Define, summary: string]>>;
 const GROUPS: Readonly<Record<string, Listed>> = {
   'Record:': {
     run: [defineRun, 'run an agent and record what it does'],
+    watch: [defineWatch, 'follow the sessions of all agents and store them'],
     import: [defineImport, 'store sessions that agents recorded themselves'],
     convert: [defineConvert, "convert an agent's output or session file"],
   },
   'Read:': {
     show: [defineShow, 'read a run: what was asked, said and called'],
     runs: [defineRuns, 'list, check, remove and count the recorded runs'],
+    search: [defineSearch, 'find runs by their texts, tools, files and errors'],
     replay: [defineReplay, 'print the output of a run again'],
+    compare: [defineCompare, 'compare runs call by call'],
   },
   'Check:': {
     eval: [defineEval, 'run tests with an agent, or grade recorded runs'],
+    audit: [defineAudit, 'list risky commands, secrets, network use and denials'],
     validate: [defineValidate, 'check that a stream follows the rules of its format'],
     drift: [defineDrift, 'find records of an agent that tacho does not know'],
     review: [defineReview, 'judge sampled messages of live sessions'],

@@ -1,4 +1,5 @@
 /** Results: one row per graded run, stored as JSONL, and their summary by test. */
+import type { Spread } from '../model/comparison.ts';
 import { reaches } from './score.ts';
 import type { AssertionResult, Repeat, Verdict } from './types.ts';
 
@@ -56,6 +57,29 @@ export interface EvalRow {
   steps: number | null;
 }
 
+/** The repeats of a test, compared call by call. */
+export interface RepeatReport {
+  /** Number of runs that were compared. */
+  compared: number;
+  /** Id of the run that is nearest to all others; null for two runs. */
+  medoid: string | null;
+  /** Number of calls that all runs have, in the same order. */
+  shared_calls: number;
+  /** Number of shared calls before the first place where the runs part; null if they never part. */
+  parts_after: number | null;
+  /** The different things that runs do at this place. */
+  ways: {
+    /** The runs that do it. */
+    run_ids: string[];
+    /** Number of calls up to the next shared call. */
+    count: number;
+    /** The first of these calls, for people. */
+    calls: string[];
+  }[];
+  /** The distribution of each figure over the runs. */
+  spread: { cost_usd: Spread; duration_ms: Spread; tokens: Spread; calls: Spread };
+}
+
 type TestFields = 'id' | 'eval' | 'line' | 'target' | 'transcript' | 'transcript_line';
 type ResultFields = 'verdict' | 'score' | 'duration_ms' | 'cost_usd' | 'tokens';
 
@@ -66,6 +90,8 @@ export interface TestSummary
   pass_rate: number;
   /** The runs of the test. */
   runs: Pick<EvalRow, 'run_id' | 'verdict' | 'score'>[];
+  /** The runs compared with each other; null if there is only one, or if they are not stored. */
+  repeats: RepeatReport | null;
 }
 
 /** Sum of the known figures; null if no run has one. `unknown`: the number of runs without one. */
@@ -131,6 +157,7 @@ function summaryOf(rows: readonly EvalRow[]): TestSummary {
     score: mean(rows.map((row) => row.score)) ?? 0,
     pass_rate,
     runs: rows.map(({ run_id, verdict, score }) => ({ run_id, verdict, score })),
+    repeats: null,
     threshold: first.threshold,
     assertions: shown.assertions,
     error: whole ? shown.error : (shown.error ?? 'some runs of the test are missing'),

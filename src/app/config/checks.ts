@@ -1,5 +1,6 @@
-/** Values of `tacho.yaml` that are also flags. */
+/** Values of `tacho.yaml`, some of which are also flags. */
 import { own } from '../../lib/own.ts';
+import { type Read, text, unknownWord } from '../../lib/schema/read.ts';
 import { FAIL_ON, type FailOn } from '../../model/words.ts';
 
 /** Checks a value that becomes a separate argument of the agent. Null if it is fine. */
@@ -8,6 +9,15 @@ export const likeFlag = (value: string | null): string | null =>
 
 export const isFailOn = (word: string): word is FailOn =>
   (FAIL_ON as readonly string[]).includes(word);
+
+export const agentIn =
+  (known: readonly string[]): Read<string> =>
+  (value, place) => {
+    const name = text(value, place);
+    if (name !== '' && !known.includes(name))
+      place.mistake(unknownWord('agent', name, known), ': ');
+    return name;
+  };
 
 /** A number with a unit, as text. */
 export interface Measure {
@@ -44,3 +54,11 @@ export const SIZE = measure('a size like 500MB or 2GB', {
   GB: 1e9,
   TB: 1e12,
 });
+
+export const measured =
+  ({ like, parse }: Measure): Read<number> =>
+  (value, place) => {
+    const found = parse(value);
+    if (found === null) place.mistake(`must be ${like}`);
+    return found ?? 0;
+  };

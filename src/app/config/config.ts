@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { isMap } from '../../lib/own.ts';
 import { pick } from '../../lib/pick.ts';
 import { Report } from '../../lib/schema/mistakes.ts';
 import * as is from '../../lib/schema/read.ts';
@@ -12,7 +13,8 @@ import { APPROVE_MODES, FAIL_ON, type FailOn } from '../../model/words.ts';
 import { compilePatterns, REDACT_LIMITS } from '../../redact/gate.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
 import { hashOf } from '../../store/user-state.ts';
-import { isFailOn, likeFlag } from './checks.ts';
+import type { AuditConfig } from './audit.ts';
+import { agentIn, isFailOn, likeFlag } from './checks.ts';
 import { linked, notRead, writableByOthers } from './find-config.ts';
 import { LOG_FIELDS, logOf, type TargetLog } from './log.ts';
 import { outsideProject } from './project.ts';
@@ -40,6 +42,8 @@ export interface Config {
   targets: Record<string, Target>;
   redact: string[];
   retention: RetentionPolicy[];
+  /** Null if the file says nothing about it. */
+  audit: AuditConfig | null;
 }
 
 /** Each pattern that cannot be used, alone or together with those before it, is a mistake. */
@@ -82,15 +86,6 @@ const failOn: Read<FailOn[]> = (value, place) => {
   if (wrong !== undefined) place.mistake(unknownWord('condition', wrong, FAIL_ON), ': ');
   return words.filter(isFailOn);
 };
-
-const agentIn =
-  (known: readonly string[]): Read<string> =>
-  (value, place) => {
-    const name = is.text(value, place);
-    if (name !== '' && !known.includes(name))
-      place.mistake(unknownWord('agent', name, known), ': ');
-    return name;
-  };
 
 const TARGET = {
   command,
@@ -147,8 +142,13 @@ function targetIn(folder: string, agents: readonly string[]): Read<Target> {
   };
 }
 
+/** A repository must not choose what is recorded of all projects, nor who is notified. */
+const notHere: Read = (_value, place) =>
+  place.mistake('has no effect here: tacho watch reads your own tacho.yaml (~/.config/tacho)');
+const none: Read<AuditConfig | null> = () => null;
+
 /** An existing but unreadable file, such as a dangling link, is a mistake of the configuration. */
-function readConfig(path: string): TextFile {
+export function readConfig(path: string): TextFile {
   try {
     return readTextFile(path, { bytes_max: LIMITS.config_bytes_max, stage: 'config' });
   } catch (error) {
@@ -167,10 +167,14 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
   const yaml = readYaml(path, source);
   const place = report.open(yaml);
   const fields = {
+    // Its rules are loaded only by files that change them.
+    audit:
+      isMap(yaml.value) && 'audit' in yaml.value ? (await import('./audit.ts')).auditConfig : none,
     targets: is.named(targetIn(dirname(path), agents), 'must be a map of target names'),
     default_target: is.text,
     redact: patterns,
     retention: is.listOf(policy, 'must be a list of policies'),
+    watch: notHere,
   };
   const found = is.mapOf(fields)(yaml.value ?? {}, place);
   const { targets = {}, default_target = null, redact = [], retention = [] } = found;
@@ -180,5 +184,14 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
   }
   report.end();
   const policies = retention.filter((item) => item !== null);
-  return { path, sha256: hashOf(bytes), default_target, targets, redact, retention: policies };
+  const audit = found.audit ?? null;
+  return {
+    path,
+    sha256: hashOf(bytes),
+    default_target,
+    targets,
+    redact,
+    retention: policies,
+    audit,
+  };
 }

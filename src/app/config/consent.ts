@@ -120,7 +120,9 @@ export const targetEffects = (name: string, target: Target) =>
 export function configAsking(config: Config, used?: string[]): Asking {
   const { path, sha256, targets } = config;
   const all = Object.entries(targets).map(([name, target]) => targetEffects(name, target));
-  const effects = [...new Set([...(used ?? []), ...all, ...retentionEffects(config)])];
+  const effects = [
+    ...new Set([...(used ?? []), ...all, ...retentionEffects(config), ...auditEffects(config)]),
+  ];
   return {
     path,
     sha256,
@@ -155,6 +157,12 @@ export function withoutSecrets(effects: string[]): string[] {
     return safe === effect ? effect : `${safe} ${HIDDEN}`;
   });
 }
+
+/** Rules that the file adds need no consent: they only report more. */
+export const auditEffects = ({ audit }: Config) =>
+  (audit?.off ?? []).map(
+    (id) => `audit: tacho audit does not report the rule ${words([id])} for runs of this project`,
+  );
 
 const POLICY_EFFECTS: Record<keyof RetentionPolicy, (policy: RetentionPolicy) => string | false> = {
   age_ms_max: ({ age_ms_max: ms }) => ms !== null && `max_age: ${durationText(ms)}`,

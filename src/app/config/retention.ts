@@ -4,15 +4,7 @@ import * as is from '../../lib/schema/read.ts';
 import { type Fields, type Read, readMap, type Values } from '../../lib/schema/read.ts';
 import { EXIT_REASONS } from '../../model/words.ts';
 import type { RetentionPolicy } from '../../store/journal/retention.ts';
-import { DURATION, type Measure, SIZE } from './checks.ts';
-
-const measured =
-  ({ like, parse }: Measure): Read<number> =>
-  (value, place) => {
-    const found = parse(value);
-    if (found === null) place.mistake(`must be ${like}`);
-    return found ?? 0;
-  };
+import { DURATION, measured, SIZE } from './checks.ts';
 
 const FIELDS = {
   name: is.text,

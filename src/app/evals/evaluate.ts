@@ -114,13 +114,16 @@ export async function evaluate({
   const redactor = await passingRedactor(env, { state_dir });
   const tools = redactedTools(openTools(env), redactor);
   try {
-    return await runEval({
+    const result = await runEval({
       ...request,
       tools,
       graded: redactedGraded(graded, redactor),
       redacted: (row) => redactedRow(row, redactor),
       onProblem: (text) => onProblem(redactor.text(text)),
     });
+    if (graded.kind !== 'runs') return result;
+    const { withRepeats } = await import('./repeats.ts');
+    return await withRepeats(result, { state_dir, env });
   } finally {
     await tools.close();
   }

@@ -1,7 +1,7 @@
 /** Chooses tests of eval files by their ids. */
-import { globPattern } from '../../evals/graders/matchers.ts';
 import type { EvalFile } from '../../evals/types.ts';
 import { TachoError } from '../../lib/errors.ts';
+import { globPattern } from '../../lib/glob.ts';
 import { unknownWord } from '../../lib/schema/read.ts';
 
 /** Whether a test was asked for, by its id. */

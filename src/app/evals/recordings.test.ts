@@ -14,6 +14,8 @@ import { transcriptOf } from '../../projections/transcript.ts';
 const MAIN_FILES = [
   /chats[\\/]session-[^\\/]*\.jsonl$/,
   /export-[^\\/]*\.json$/,
+  /[\\/]main[\\/]wire\.jsonl$/,
+  /[\\/]\d+_\w+\.messages\.json$/,
   /^(?!.*[\\/](subagents|tool-results|hooks)[\\/]).*\.jsonl?$/,
 ];
 

@@ -10,7 +10,7 @@ import { schemaOf } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { runIdIn } from '../runs/replay.ts';
 import { transcriptOnDemand } from '../runs/transcript-writer.ts';
-import { chunksOf } from '../sessions/session-source.ts';
+import { chunksOf } from '../sessions/session-chunks.ts';
 
 export interface Subject {
   transcript: Transcript;

@@ -1,6 +1,7 @@
 /** Records messages of an agent's SDK like a run: the same decoder, journal and outcome, without a process. */
 import { NO_LIMITS } from '../../capture/budget.ts';
 import { newRunId } from '../../lib/ids.ts';
+import { runnable } from '../config/agent-of.ts';
 import { closeRun, type RunResult } from './close-run.ts';
 import type { RecordOptions } from './options.ts';
 import type { View } from './recorder.ts';
@@ -20,6 +21,7 @@ export function startRecord(given: RecordOptions, views: readonly View[]): RunCo
 
   async function record(): Promise<RunResult> {
     const request = await prepareRecord(options, run_id);
+    runnable(request.agent);
     const started_ms = request.clock.now();
     const started_elapsed = request.clock.elapsed();
     const recording = openRecording(request, run_id, views);

@@ -4,13 +4,14 @@
  * of byte text are the exception: they get events immediately, and their output must not be visible before `flush`
  * has returned.
  */
-import { createHash } from 'node:crypto';
 import { isAscii, NeedsText, writeByteText } from '../../lib/byte-text.ts';
 import { isUtf8 } from '../../lib/utf8.ts';
 import type { Event, EventOf } from '../../model/event.ts';
+import { CAPTURE_SOURCE, CLOSING_SOURCE } from '../../model/words.ts';
 import type { Gate } from '../../redact/gate.ts';
 import type { Journal, JournalEntry } from '../../store/journal/journal.ts';
 import { STORE_LIMITS } from '../../store/limits.ts';
+import { RecordDigest } from '../runs/record-digest.ts';
 import { type Fitted, fitEvent } from './cut-event.ts';
 
 /**
@@ -30,9 +31,6 @@ export interface FailedView {
   view: string;
   why: string;
 }
-
-/** The journal source of a run's own capture. */
-export const CAPTURE_SOURCE = 'capture';
 
 interface RecorderOptions {
   run_id: string;
@@ -77,8 +75,11 @@ export class Recorder {
   readonly failed: FailedView[] = [];
   readonly #options: RecorderOptions;
   #views: readonly View[];
-  readonly #digest = createHash('sha256');
-  #count = 0;
+  readonly #digest = new RecordDigest();
+  /** While a provisional end is taken: the entries of that source so far. */
+  #closing: number | null = null;
+  /** Of the part that is already in the journal. */
+  #redactions: Readonly<Record<string, number>> = {};
   #last: Event | null = null;
   /** Started calls without an end, tracked separately: the gate must not fail because of a view. */
   readonly #open = new Map<string, string>();
@@ -129,14 +130,13 @@ export class Recorder {
       const whole = this.#sealed(gate.event(event));
       const { event: safe, body, cut } = fitted(whole, JSON.stringify(whole));
       if (cut) this.cut += 1;
-      this.#count += 1;
       kept.push(safe);
       bodies.push(body);
-      this.#held.push({ session: run_id, source: CAPTURE_SOURCE, seq: safe.seq, body });
+      this.#held.push({ session: run_id, ...this.#placeOf(safe), body });
     }
     // The digest covers one line per event: all of them together.
-    if (byte_text) this.#digest.update(this.#asBytes(bodies));
-    else this.#digest.update(`${bodies.join('\n')}\n`);
+    const lines = byte_text ? this.#asBytes(bodies) : `${bodies.join('\n')}\n`;
+    this.#digest.takeLines(lines, bodies.length);
   }
 
   /** Replaces the last held texts with their bytes, one line each. Returns all of these bytes. */
@@ -162,15 +162,50 @@ export class Recorder {
     return bytes;
   }
 
+  /** The number of events so far, and the hash of their journal entries. */
+  get digest(): { events: number; sha256: string } {
+    return this.#digest.value;
+  }
+
   /** The recorded entries were lost: nothing more is recorded. */
   fail(error: Error): void {
     this.failure ??= error;
   }
 
+  /**
+   * Takes the events of a provisional end (run-entries), and waits until they are in the journal. `count`: the entries
+   * of earlier ends. Returns the count with this one.
+   */
+  async close(events: readonly Event[], count: number): Promise<number> {
+    const before = this.#digest.events;
+    this.#closing = count;
+    await this.take(events);
+    await this.flush();
+    const end = this.#last?.kind === 'run_finished' ? this.#last.data.digest : null;
+    if (end !== null) this.#digest.continueAfter(end.sha256, before);
+    const now = this.#closing;
+    this.#closing = null;
+    return now;
+  }
+
+  #placeOf({ seq }: Event): { source: string; seq: number } {
+    if (this.#closing === null) return { source: CAPTURE_SOURCE, seq };
+    this.#closing += 1;
+    return { source: CLOSING_SOURCE, seq: this.#closing };
+  }
+
+  /**
+   * A provisional end that is already in the journal, after the entries taken so far. Its redactions are counted with
+   * those to come.
+   */
+  resumeClosed(sha256: string, redactions: Readonly<Record<string, number>>): void {
+    this.#digest.continueAfter(sha256, this.#digest.events);
+    this.#redactions = redactions;
+  }
+
   /** Takes the next batch of entries that are already in the journal. */
   async resume(entries: readonly JournalledEvent[]): Promise<void> {
-    for (const { body } of entries) this.#digest.update(body).update('\n');
-    this.#count += entries.length;
+    for (const { body } of entries) this.#digest.take(body);
     await this.#show(entries.map(({ event }) => event));
   }
 
@@ -194,12 +229,10 @@ export class Recorder {
   /** The end states the digest of the journal and the number of redactions. */
   #sealed(event: Event): Event {
     if (event.kind !== 'run_finished') return event;
-    const sha256 = this.#digest.copy().digest('hex');
-    const redactions = this.#options.gate.redactor.counts();
-    return {
-      ...event,
-      data: { ...event.data, redactions, digest: { events: this.#count, sha256 } },
-    };
+    const redactions = { ...this.#redactions };
+    for (const [kind, count] of Object.entries(this.#options.gate.redactor.counts()))
+      redactions[kind] = (redactions[kind] ?? 0) + count;
+    return { ...event, data: { ...event.data, redactions, digest: this.#digest.value } };
   }
 
   async #show(events: readonly Event[]): Promise<void> {

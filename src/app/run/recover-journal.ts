@@ -5,6 +5,7 @@ import { TachoError } from '../../lib/errors.ts';
 import { isRunId } from '../../lib/ids.ts';
 import type { Event, EventOf } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
+import { CAPTURE_SOURCE } from '../../model/words.ts';
 import { type Catalogue, catalogueOf } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
@@ -16,7 +17,7 @@ import { spoolAt } from '../../store/spool/spool.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { importedDigest } from '../runs/import-id.ts';
 import { eventIn } from '../runs/journal-events.ts';
-import { CAPTURE_SOURCE, type JournalledEvent } from './recorder.ts';
+import type { JournalledEvent } from './recorder.ts';
 import type { Capture } from './recording.ts';
 import type { KnownSpool } from './spool-meta.ts';
 

@@ -13,7 +13,7 @@ import type { Agent, LaunchPlan, LaunchSetting } from '../../model/agent.ts';
 import type { RunConfig, RunLimits } from '../../model/parts.ts';
 import { FAIL_ON, type FailOn } from '../../model/words.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
-import { agentOf } from '../config/agent-of.ts';
+import { agentOf, runnable } from '../config/agent-of.ts';
 import { isFailOn, likeFlag } from '../config/checks.ts';
 import type { StreamLog } from '../config/log.ts';
 import { needPackageFile, programEntry } from '../config/paths.ts';
@@ -163,7 +163,7 @@ function notesOf(agent: Agent, start: Omit<LaunchSetting, 'uid'>): string[] {
 
 /** Contract: starts nothing, and throws a TachoError for every mistake that can be found before the run. */
 export async function prepareRun(options: AgentRunOptions, run_id?: string): Promise<RunRequest> {
-  const agent = await agentOf(options.agent);
+  const agent = runnable(await agentOf(options.agent));
   if (typeof options.prompt !== 'string') throw usage('the prompt must be a string');
   if (utf8Bytes(options.prompt) > AGENT_LIMITS.prompt_bytes_max)
     throw usage(`the prompt is over ${AGENT_LIMITS.prompt_bytes_max} bytes`);

@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import { appendChain, hasChain } from '../../store/chain/chain.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { isDeleted, removeIfDeleted } from '../../store/journal/tombstones.ts';
 import type { Spool } from '../../store/spool/spool.ts';
@@ -71,6 +72,11 @@ export async function storeRun(
     const unlisted = `the run is recorded but not listed: ${whyOf(error)}; list it with: tacho runs recover`;
     return { unlisted, missing };
   }
+  if (!deleted && hasChain(recording.state))
+    await attempt('its entry in the chain of runs', () => {
+      const { state, recorder } = recording;
+      appendChain(state, [{ kind: 'run', run_id, ...recorder.digest }], Date.now());
+    });
   if (deleted) return { unlisted: 'the run was deleted while it was recorded', missing };
   if (spool !== null && !try_again)
     await attempt('the removal of its raw output', () => closeSpool(spool, request.keep_raw));

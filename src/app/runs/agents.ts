@@ -1,9 +1,11 @@
 /** The facts that `tacho agents` prints: installed or not, versions, capabilities, permissions (AG-17). */
 import { spawn } from 'node:child_process';
 import { allAgents } from '../../agents/registry.ts';
+import { REHEARSALS } from '../../agents/rehearsals.ts';
 import { findProgram } from '../../capture/source/find-program.ts';
 import type { Colours } from '../../lib/colours.ts';
 import { tableLines } from '../../lib/terminal-text.ts';
+import { compareVersions } from '../../lib/versions.ts';
 import type { Agent, Capabilities } from '../../model/agent.ts';
 import type { ApproveMode } from '../../model/words.ts';
 import { agentOf } from '../config/agent-of.ts';
@@ -26,12 +28,30 @@ export interface AgentReport {
   version_checked: boolean | null;
   /** The versions that the adapter was checked against. */
   checked_versions: readonly string[];
+  /** Whether `tacho run` can start it. */
+  run: boolean;
+  /** Whether `tacho import` reads its session files. */
+  import: boolean;
+  /** Whether its session files are in a known place, where `tacho watch` and `tacho import --all` find them. */
+  watch: boolean;
+  /** The rehearsals of its real program with a scripted model that matched the script, newest version first. */
+  rehearsed: readonly RehearsedVersion[];
   /** How to install it. */
   install: string;
   /** When the record has each kind of fact: live, at the end of the run, from the session file after it, or never. */
   capabilities: Capabilities;
-  /** The effect of each value of `approve` on this agent. */
-  approval: Readonly<Record<ApproveMode, string>>;
+  /** The effect of each value of `approve` on this agent; null if it cannot be run. */
+  approval: Readonly<Record<ApproveMode, string>> | null;
+}
+
+/** A version of an agent's program that was rehearsed. */
+export interface RehearsedVersion {
+  /** The npm package of the program. */
+  package: string;
+  /** Its version. */
+  version: string;
+  /** The day of the rehearsal, as YYYY-MM-DD. */
+  date: string;
 }
 
 /** A program with a slow runtime answers in a second or two. */
@@ -76,10 +96,27 @@ async function reportOf(agent: Agent, env: NodeJS.ProcessEnv): Promise<AgentRepo
   );
   const said = path === null ? null : await versionOf(path, agent.version_args);
   const version = built_in ? (checked_versions[0] ?? null) : said;
-  const version_checked = version === null ? null : checked_versions.includes(version);
+  const compared = version !== null && checked_versions.length > 0;
+  const version_checked = compared ? checked_versions.includes(version) : null;
   const installed = built_in || path !== null;
   const found = { id, title, installed, built_in, path, version, version_checked };
-  return { ...found, checked_versions, install, capabilities, approval };
+  const uses = { ...usesOf(agent), rehearsed: rehearsedOf(id) };
+  return { ...found, checked_versions, ...uses, install, capabilities, approval };
+}
+
+/** The commands that work with an agent. */
+export function usesOf({ launch, session }: Agent): Pick<AgentReport, 'run' | 'import' | 'watch'> {
+  return {
+    run: launch !== null,
+    import: session !== null,
+    watch: session?.list !== undefined,
+  };
+}
+
+function rehearsedOf(id: string): RehearsedVersion[] {
+  return REHEARSALS.filter(({ agent }) => agent === id)
+    .map(({ package: name, version, date }) => ({ package: name, version, date }))
+    .sort((a, b) => compareVersions(b.version, a.version));
 }
 
 export async function agentReports(
@@ -95,16 +132,34 @@ function versionText(report: AgentReport): string {
   const { built_in, installed, install, version, version_checked, path } = report;
   if (built_in || !installed) return install;
   if (version === null) return `unknown, ${path}`;
-  const checked = version_checked ? '' : ` (checked: ${report.checked_versions.join(', ')})`;
+  const checked =
+    version_checked !== false ? '' : ` (checked: ${report.checked_versions.join(', ')})`;
   return `${version}${checked}, ${path}`;
 }
 
-const HEAD = ['AGENT', 'NAME', 'VERSION, OR HOW TO INSTALL IT'];
+const HEAD = [
+  'AGENT',
+  'NAME',
+  'RUN',
+  'IMPORT',
+  'WATCH',
+  'REHEARSED',
+  'VERSION, OR HOW TO INSTALL IT',
+];
+const yesNo = (yes: boolean) => (yes ? 'yes' : 'no');
 
 export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colours): string {
   const [first, ...others] = reports;
   if (first !== undefined && others.length === 0) return agentText(first, bold);
-  const rows = reports.map((report) => [report.id, report.title, versionText(report)]);
+  const rows = reports.map((report) => [
+    report.id,
+    report.title,
+    yesNo(report.run),
+    yesNo(report.import),
+    yesNo(report.watch),
+    report.rehearsed[0]?.version ?? 'no',
+    versionText(report),
+  ]);
   const [head = '', ...lines] = tableLines([HEAD, ...rows], () => false);
   const shown = lines.map((line, at) => {
     const { id, installed } = reports[at] as AgentReport;
@@ -117,8 +172,17 @@ export function agentsText(reports: readonly AgentReport[], { bold, dim }: Colou
 function agentText(report: AgentReport, bold: (text: string) => string): string {
   const { id, title, installed } = report;
   const state = `${installed ? '' : 'not installed: '}${versionText(report)}`;
-  const lines = [`${bold(id)}  ${title}: ${state}`, ''];
-  return `${[...lines, ...capabilityLines(report), '', ...approvalLines(report)].join('\n')}\n`;
+  const lines = [`${bold(id)}  ${title}: ${state}`, '', ...useLines(report), ''];
+  return `${[...lines, ...capabilityLines(report), ...approvalLines(report)].join('\n')}\n`;
+}
+
+function useLines(report: AgentReport): string[] {
+  const names = (['run', 'import', 'watch'] as const).filter((name) => report[name]);
+  const rehearsed = report.rehearsed.map((one) => `${one.package} ${one.version} (${one.date})`);
+  return [
+    `  works with  ${names.map((name) => `tacho ${name}`).join(', ')}`,
+    `  rehearsed   ${rehearsed.join(', ') || 'no'}`,
+  ];
 }
 
 const WHEN_TEXT = {
@@ -137,7 +201,8 @@ function capabilityLines({ capabilities }: AgentReport): string[] {
 }
 
 function approvalLines({ approval }: AgentReport): string[] {
+  if (approval === null) return [];
   const width = Math.max(...Object.keys(approval).map((mode) => mode.length));
   const lines = Object.entries(approval).map(([mode, text]) => `  ${mode.padEnd(width)}  ${text}`);
-  return ['--approve', ...lines];
+  return ['', '--approve', ...lines];
 }

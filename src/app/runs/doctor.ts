@@ -16,6 +16,7 @@ import { lookUpProgram } from '../../capture/source/find-program.ts';
 import { fileError, orElsewhere, TachoError } from '../../lib/errors.ts';
 import { bytesText, plural } from '../../lib/figures.ts';
 import { localTime } from '../../lib/local-time.ts';
+import { compareVersions } from '../../lib/versions.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { listOutboxes, takeOutbox } from '../../store/outbox/outbox.ts';
 import { isRecorded, listSpools } from '../../store/spool/spool.ts';
@@ -29,7 +30,10 @@ import {
 import { isOwnState } from '../../store/state-mark.ts';
 import { foreignState, NOT_RECOVERED } from '../config/own-state.ts';
 import { livePaths } from '../live/paths.ts';
-import { agentReports } from './agents.ts';
+import { retentionFindings } from '../watch/retention-findings.ts';
+import type { AgentRetention } from '../watch/retention-report.ts';
+import { watchFindings } from '../watch/watch-findings.ts';
+import { type AgentReport, agentReports } from './agents.ts';
 
 /** The result of one check. */
 export interface Finding {
@@ -39,6 +43,8 @@ export interface Finding {
   ok: boolean | null;
   /** The fact that was found, and what to do about a problem. */
   detail: string;
+  /** Facts of the finding `retention ID`: the agent's own rule for old sessions. */
+  retention?: AgentRetention;
 }
 
 const DISK_LEAST_BYTES = 100 * 1024 * 1024;
@@ -52,6 +58,8 @@ export async function examine(place: StatePlace, env: NodeJS.ProcessEnv): Promis
     findings.push(await spool(state), ...live(state));
   }
   findings.push(processes(), git(env), ...(await agents(env)));
+  findings.push(...(await retentionFindings(state, env)));
+  findings.push(...(await watchFindings(state, env)));
   return findings;
 }
 
@@ -207,12 +215,18 @@ async function agents(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   return (await agentReports(undefined, env)).map((report) => {
     const name = `agent ${report.id}`;
     if (!report.installed) return { name, ok: null, detail: `not installed: ${report.install}` };
-    const unchecked =
-      report.version_checked === false
-        ? `, checked versions: ${report.checked_versions.join(', ')}`
-        : '';
+    const note = versionNote(report);
     // A program without a version may not run at all.
-    const ok = report.version !== null && unchecked === '' ? true : null;
-    return { name, ok, detail: `version ${report.version ?? 'unknown'}${unchecked}` };
+    const ok = report.version !== null && note === '' ? true : null;
+    return { name, ok, detail: `version ${report.version ?? 'unknown'}${note}` };
   });
+}
+
+/** A remark on a version that the adapter was not checked against; '' if there is none. */
+function versionNote(report: AgentReport): string {
+  const { built_in, version, version_checked, checked_versions, rehearsed } = report;
+  const [newest] = rehearsed;
+  if (!built_in && version !== null && newest && compareVersions(version, newest.version) > 0)
+    return `, newer than the rehearsed ${newest.version} (${newest.date}): compare a recording with tacho drift`;
+  return version_checked === false ? `, checked versions: ${checked_versions.join(', ')}` : '';
 }

@@ -4,11 +4,11 @@
  */
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import { CAPTURE_SOURCE, CLOSING_SOURCE } from '../../model/words.ts';
 import { createSift } from '../../store/journal/read.ts';
 import { newReport, type SegmentLine } from '../../store/journal/scan.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { Rebuilt } from './rebuilt.ts';
 
 /** The minimum memory of a run, however short it is. */
@@ -16,6 +16,8 @@ const RUN_BYTES = 16 * 1024;
 /** A transcript keeps its texts, with up to two spill buffers in memory. An outcome keeps little of each entry. */
 const CONTENT_BYTES_MAX = 2 * APP_LIMITS.spill_memory_bytes;
 const OUTCOME_SHARE = 1 / 16;
+
+const SOURCES: ReadonlySet<string> = new Set([CAPTURE_SOURCE, CLOSING_SOURCE]);
 
 interface OpenRun {
   run: Rebuilt;
@@ -32,7 +34,8 @@ interface Handlers {
   given: ReadonlySet<string>;
   /** Whether a run may begin with this line, the first one seen of it. Otherwise it is left for later. */
   begins: (line: SegmentLine) => boolean;
-  ended: (outcome: RunOutcome) => void;
+  /** `grew_to`: as in `Rebuilt`. */
+  ended: (outcome: RunOutcome, grew_to: number | null) => void;
   /** Called for entries that are not events, possibly repeatedly for the same run. */
   foreign: (run_id: string) => void;
   /** Called with the bytes of every entry that was read. */
@@ -60,8 +63,7 @@ export class OpenRuns {
 
   take(line: SegmentLine, segment: string): void {
     const { session } = line;
-    if (line.source !== CAPTURE_SOURCE || this.late.has(session) || this.#spoilt.has(session))
-      return;
+    if (!SOURCES.has(line.source) || this.late.has(session) || this.#spoilt.has(session)) return;
     const open = this.#open.get(session) ?? this.#begin(line, segment);
     if (open === null) return;
     open.segment = segment;
@@ -77,7 +79,8 @@ export class OpenRuns {
 
   #begin(line: SegmentLine, segment: string): OpenRun | null {
     const { session } = line;
-    if (this.#on.given.has(session) || !this.#on.begins(line)) {
+    const begins = line.source === CAPTURE_SOURCE && this.#on.begins(line);
+    if (this.#on.given.has(session) || !begins) {
       this.late.add(session);
       return null;
     }
@@ -91,20 +94,23 @@ export class OpenRuns {
     const { session, seq, bytes, start, end } = line;
     const source = open.sift(line);
     // A second content, or an entry that follows later ones.
-    if (source !== null && source !== CAPTURE_SOURCE) this.#drop(session, this.late);
-    if (source !== CAPTURE_SOURCE) return;
+    if (source !== null && !SOURCES.has(source)) this.#drop(session, this.late);
+    if (source === null || !SOURCES.has(source)) return;
     const { run } = open;
-    run.push({ seq, body: bytes.toString('utf8', start, end) });
+    const entry = { seq, body: bytes.toString('utf8', start, end) };
+    if (source === CLOSING_SOURCE) run.pushClosing(entry);
+    else run.push(entry);
     this.#on.read(end - start);
     if (run.ended) this.#end(session, open);
     else this.#count(open, end - start);
   }
 
   #end(session: string, { run }: OpenRun): void {
+    const { grew_to } = run;
     const outcome = run.finish();
     if (run.foreign > 0) this.#on.foreign(session);
     this.#drop(session);
-    if (outcome !== null) this.#on.ended(outcome);
+    if (outcome !== null) this.#on.ended(outcome, grew_to);
   }
 
   #count(open: OpenRun, bytes: number): void {

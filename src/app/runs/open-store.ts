@@ -5,8 +5,13 @@ import * as is from '../../lib/schema/read.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
-import type { RunRow } from '../../store/index/runs-table.ts';
+import type { ChainHead } from '../../store/chain/chain.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
+import type { AuditReport } from '../audit/audit.ts';
+import type { AuditOptions } from '../audit/audit-for-program.ts';
+import type { HeadCheck } from '../audit/chain.ts';
+import type { SearchPage } from '../search/search.ts';
+import type { SearchOptions } from '../search/search-for-program.ts';
 import type { Imported } from '../sessions/import.ts';
 import type { ImportOptions } from '../sessions/import-for-program.ts';
 import type { Collected, GcOptions } from './gc.ts';
@@ -18,6 +23,7 @@ import type { Restored } from './restore.ts';
 import type { Stats } from './retention.ts';
 import type { LockOptions, RecoverOptions, RestoreOptions, StatsOptions } from './store-options.ts';
 import type { StoredRuns } from './stored-runs.ts';
+import type { StatedRun } from './unfinished.ts';
 import type { Verified } from './verify.ts';
 
 /** Options of `openStore`. */
@@ -41,9 +47,9 @@ export interface Store {
   /** Absolute path of the state folder. */
   readonly path: string;
   /** Newest first, read as it is iterated. */
-  list(options?: ListOptions): AsyncIterable<RunRow>;
+  list(options?: ListOptions): AsyncIterable<StatedRun>;
   /** The row of one run. */
-  get(run: string): Promise<RunRow>;
+  get(run: string): Promise<StatedRun>;
   /** The outcome of a run, without inputs and outputs of calls. */
   outcome(run: string): Promise<RunOutcome>;
   /** The events of a run, read from the journal as they are iterated. */
@@ -52,8 +58,19 @@ export interface Store {
   transcript(run: string): Promise<Transcript>;
   /** Checks sequence, hashes, form and transcript of a run's record. */
   verify(run: string): Promise<Verified>;
+  /** Lists risky commands, secret files, network use and denials, by rules. */
+  audit(options?: AuditOptions): Promise<AuditReport>;
+  /** Adds all runs to the chain over runs, and returns its last hash. Null if there are no runs. */
+  chainHead(): Promise<ChainHead | null>;
+  /** Checks that the chain contains this earlier hash, or that of a file: no run before it was removed or changed unnoticed. */
+  checkChainHead(sha256: string): Promise<HeadCheck>;
   /** Imports session files of agents, one after the other. Nothing is imported before it is iterated. */
   import(options: ImportOptions): AsyncIterable<Imported>;
+  /**
+   * Finds events by a query such as `"rate limit" tool:Bash -test`. Rejects with a QueryError, which has the position
+   * of the mistake in the query.
+   */
+  search(query: string, options?: SearchOptions): Promise<SearchPage>;
   /** Sums up runs: number, success, calls, tokens, cost and size, by agent and local day. */
   stats(options?: StatsOptions): Promise<Stats>;
   /** Deletes runs for good: their rows, files and bytes in the journal. Archives keep theirs. */
@@ -104,6 +121,10 @@ export function openStore(options: StoreOptions = {}): Store {
     outcome: async (run) => (await runs()).outcome(run),
     transcript: async (run) => (await runs()).transcript(run),
     verify: async (run) => (await runs()).verify(run),
+    search: async (query, asked) => (await runs()).search(query, asked),
+    audit: async (asked) => (await runs()).audit(asked),
+    chainHead: async () => (await runs()).chainHead(),
+    checkChainHead: async (sha256) => (await runs()).checkChainHead(sha256),
     stats: async (asked) => (await runs()).stats(asked),
     remove: async (names, asked) => (await runs()).remove(names, asked),
     gc: async (asked) => (await runs()).gc(asked),

@@ -2,14 +2,15 @@
 import { existsSync } from 'node:fs';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import { CAPTURE_SOURCE, CLOSING_SOURCE } from '../../model/words.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { importedDigest } from './import-id.ts';
 import { EventReader } from './journal-events.ts';
+import { Closing } from './run-entries.ts';
 import { saveTranscript, TranscriptWriter } from './transcript-writer.ts';
 
 /** One run's outcome, and its transcript if that is missing and not created on demand. */
@@ -19,6 +20,9 @@ export class Rebuilt {
   readonly #events: EventReader;
   #transcript: TranscriptWriter | null = null;
   #last: Event | null = null;
+  /** The number of the last entry of the capture. */
+  #seq = 0;
+  readonly #closing = new Closing();
 
   constructor(state: StateDir, run_id: string) {
     this.#state = state;
@@ -31,7 +35,12 @@ export class Rebuilt {
 
   /** Whether the last entry was the end of the run. */
   get ended(): boolean {
-    return this.#last?.kind === 'run_finished';
+    return this.#last?.kind === 'run_finished' || this.#closing.after(this.#seq).length > 0;
+  }
+
+  /** The number of events before a provisional end: the run may have grown since. Null for another end, or none. */
+  get grew_to(): number | null {
+    return this.#closing.after(this.#seq).length > 0 ? this.#seq : null;
   }
 
   /** Whether it keeps the content of messages and calls. */
@@ -46,6 +55,16 @@ export class Rebuilt {
 
   /** An entry of the run's own capture. */
   push(entry: { seq: number; body: string }): void {
+    this.#seq = entry.seq;
+    this.#read(entry);
+  }
+
+  /** An entry of a provisional end. */
+  pushClosing(entry: { seq: number; body: string }): void {
+    this.#closing.take(entry);
+  }
+
+  #read(entry: { seq: number; body: string }): void {
     for (const event of this.#events.read(entry)) this.#take(event);
   }
 
@@ -68,6 +87,7 @@ export class Rebuilt {
   finish(): RunOutcome | null {
     try {
       if (!this.ended) return null;
+      for (const entry of this.#closing.after(this.#seq)) this.#read(entry);
       const outcome = this.#fold.finish();
       if (this.#transcript !== null) saveTranscript(this.#state, outcome, this.#transcript);
       return outcome;
@@ -86,7 +106,11 @@ export class Rebuilt {
 export async function rebuildRun(state: StateDir, index: Index, run_id: string) {
   const entries = readSession(state.journal, run_id, { index });
   using run = new Rebuilt(state, run_id);
-  for await (const entry of entries) if (entry.source === CAPTURE_SOURCE) run.push(entry);
+  for await (const entry of entries) {
+    if (entry.source === CAPTURE_SOURCE) run.push(entry);
+    else if (entry.source === CLOSING_SOURCE) run.pushClosing(entry);
+  }
   const outcome = run.finish();
-  return { outcome, begun: run.begun, foreign: run.foreign, report: entries.report };
+  const { begun, grew_to, foreign } = run;
+  return { outcome, begun, grew_to, foreign, report: entries.report };
 }

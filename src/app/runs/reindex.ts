@@ -8,6 +8,7 @@ import { dieHere, failsAt } from '../../store/failpoint.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { listSegments, segmentBytes } from '../../store/journal/scan.ts';
 import { readTombstones } from '../../store/journal/tombstones.ts';
+import { dropSearch } from '../../store/search/search-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
 import { SCRATCH, sweepScratch } from '../../store/sweep.ts';
@@ -36,6 +37,8 @@ export function reindex(state: StateDir, options: StoreLockOptions = {}): Promis
 }
 
 async function rebuild(state: StateDir): Promise<Reindexed> {
+  // The next search builds it again.
+  dropSearch(state);
   sweepScratch(state);
   const path = `${state.db}${SCRATCH}${randomBytes(6).toString('hex')}`;
   const index = openIndex(state);

@@ -9,8 +9,9 @@ import type { Candidate } from '../../store/index/find-run.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { CAPTURE_SOURCE, type EventSink } from '../run/recorder.ts';
+import type { EventSink } from '../run/recorder.ts';
 import { EventReader } from './journal-events.ts';
+import { runEntries } from './run-entries.ts';
 
 /**
  * The id of the run that `text` names: `last`, `last~N`, a run id, the agent's session id, or a unique prefix of
@@ -86,9 +87,8 @@ export async function* journalledEvents(
   using opened = known === undefined ? openIndex(state) : null;
   const index = known ?? (opened as Index);
   const events = new EventReader(run_id);
-  for await (const entry of readSession(state.journal, run_id, { index })) {
-    if (entry.source === CAPTURE_SOURCE) yield* events.read(entry);
-  }
+  for await (const entry of runEntries(readSession(state.journal, run_id, { index })))
+    yield* events.read(entry);
 }
 
 export async function replay(

@@ -13,6 +13,7 @@ export class RestoreBatch {
   #entries: JournalEntry[] = [];
   #bytes = 0;
   #outcomes: RunOutcome[] = [];
+  readonly #grown = new Map<string, number>();
 
   constructor(to: { state: StateDir; index: Index; journal: Journal }) {
     this.#to = to;
@@ -26,8 +27,10 @@ export class RestoreBatch {
       await this.#write();
   }
 
-  async end(outcome: RunOutcome): Promise<void> {
+  /** `grew_to`: as in `Rebuilt`. */
+  async end(outcome: RunOutcome, grew_to: number | null): Promise<void> {
     this.#outcomes.push(outcome);
+    if (grew_to !== null) this.#grown.set(outcome.run_id, grew_to);
     if (this.#outcomes.length >= APP_LIMITS.restore_flush_runs) await this.flush();
   }
 
@@ -37,8 +40,9 @@ export class RestoreBatch {
     const ids = this.#outcomes.map(({ run_id }) => run_id);
     if (failsAt('before_visible')) dieHere();
     bury(state, ids, 'restored');
-    index.saveOutcomes(this.#outcomes);
+    index.saveOutcomes(this.#outcomes, [], this.#grown);
     this.#outcomes = [];
+    this.#grown.clear();
   }
 
   async #write(): Promise<void> {

@@ -9,7 +9,8 @@ import { basename, join } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
 import { bytesText } from '../../lib/figures.ts';
 import { isNamed } from '../../lib/ids.ts';
-import { createCatalogue } from '../../store/index/catalogue.ts';
+import { CAPTURE_SOURCE, CLOSING_SOURCE } from '../../model/words.ts';
+import { CONFLICT, createCatalogue } from '../../store/index/catalogue.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import {
   type ArchiveEntry,
@@ -25,7 +26,6 @@ import { bury, readTombstones } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type StoreLockOptions, withStoreLock } from '../../store/store-lock.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { Ledger } from '../sessions/import-ledger.ts';
 import { Rebuilt } from './rebuilt.ts';
 import { RestoreBatch } from './restore-batch.ts';
@@ -188,12 +188,15 @@ async function store(
       open.set(session, one);
       one.left -= 1;
       // The journal detects conflicts itself.
-      await batch.add({ session, source: CAPTURE_SOURCE, seq, body });
+      const source = entry.source.replace(CONFLICT, '');
+      await batch.add({ session, source, seq, body });
       if (entry.source === CAPTURE_SOURCE) one.run.push(entry);
+      else if (entry.source === CLOSING_SOURCE) one.run.pushClosing(entry);
       if (one.left > 0) continue;
       open.delete(session);
+      const { grew_to } = one.run;
       const outcome = one.run.finish();
-      if (outcome !== null) await batch.end(outcome);
+      if (outcome !== null) await batch.end(outcome, grew_to);
     }
     await batch.flush();
   } finally {

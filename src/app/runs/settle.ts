@@ -6,6 +6,7 @@
 import { TachoError } from '../../lib/errors.ts';
 import { createCollecting } from '../../lib/memory.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import { CAPTURE_SOURCE } from '../../model/words.ts';
 import { createCatalogue, firstOffset, order } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { Position } from '../../store/index/position-index.ts';
@@ -83,6 +84,7 @@ class Settling {
   readonly #catalogue: ReturnType<typeof createCatalogue>;
   readonly #read = createCollecting(APP_LIMITS.rebuild_collect_bytes);
   #batch: RunOutcome[] = [];
+  readonly #grown = new Map<string, number>();
   #batch_calls = 0;
 
   constructor(state: StateDir, index: Index) {
@@ -104,12 +106,32 @@ class Settling {
       return !known;
     };
     const late = new Set<string>();
+    const hasGrown = this.#growth(isNew);
     const covered = this.#index.coversNothing() ? [] : segments.keys();
     for (const segment of covered)
-      for (const session of this.#index.sessionsIn(segment)) if (isNew(session)) late.add(session);
-    for (const session of await this.#readNew(segments, isNew)) late.add(session);
+      for (const session of this.#index.sessionsIn(segment))
+        if (isNew(session) || hasGrown(session, this.#lastEvent(session))) late.add(session);
+    for (const session of await this.#readNew(segments, isNew, hasGrown)) late.add(session);
     for await (const session of this.#readPlaced(late)) await this.#readAlone(session);
     this.#flush();
+  }
+
+  /** Whether a listed run has more events than its row covers: its writer was killed before it saved the row. */
+  #growth(isNew: (session: string) => boolean) {
+    const covered = new Map<string, number>();
+    return (session: string, seq: number): boolean => {
+      if (isNew(session)) return false;
+      const known = covered.get(session) ?? this.#index.grownTo(session) ?? Number.MAX_VALUE;
+      covered.set(session, known);
+      return seq > known;
+    };
+  }
+
+  #lastEvent(session: string): number {
+    const captured = this.#catalogue
+      .positions(session)
+      .filter((one) => one.source === CAPTURE_SOURCE);
+    return Math.max(0, ...captured.map(({ last_seq }) => last_seq));
   }
 
   /** Removes the rows of deleted runs, left by a killed command. */
@@ -126,19 +148,22 @@ class Settling {
   async #readNew(
     segments: ReadonlyMap<string, number>,
     isNew: (session: string) => boolean,
+    hasGrown: (session: string, seq: number) => boolean,
   ): Promise<Set<string>> {
+    const grown = new Set<string>();
     const fresh = this.#index.coversNothing();
     // Of a run with earlier entries, only the rest would be seen.
     const begins = ({ session, seq }: { session: string; seq: number }) =>
       seq === 1 && (fresh || this.#catalogue.positions(session).length === 0);
     using runs = this.#newRuns(begins);
     const unread = await this.#catalogue.refresh(this.report, (line, segment) => {
-      const { session } = line;
+      const { session, source, seq } = line;
       if (isNew(session) && (segments.has(segment) || runs.has(session))) runs.take(line, segment);
+      else if (source === CAPTURE_SOURCE && hasGrown(session, seq)) grown.add(session);
     });
     for (const segment of unread) this.unread.add(segment);
     this.#end(runs);
-    return runs.late;
+    return runs.late.union(grown);
   }
 
   /** Reads runs by their positions, neighbours together. Returns those that have to be read one by one. */
@@ -197,7 +222,7 @@ class Settling {
     try {
       const run = await rebuildRun(this.#state, this.#index, run_id);
       if (run.foreign > 0) this.foreign.add(run_id);
-      if (run.outcome !== null) this.#save(run.outcome);
+      if (run.outcome !== null) this.#save(run.outcome, run.grew_to);
       else if (run.report.unreadable > 0) this.#couldNotRead(this.#catalogue.positions(run_id));
       else if (run.begun) this.unfinished += 1;
     } catch (error) {
@@ -211,7 +236,7 @@ class Settling {
     return new OpenRuns(this.#state, {
       given: this.added,
       begins,
-      ended: (outcome) => this.#save(outcome),
+      ended: (outcome, grew_to) => this.#save(outcome, grew_to),
       foreign: (run_id) => this.foreign.add(run_id),
       read: this.#read,
     });
@@ -231,8 +256,9 @@ class Settling {
     this.report.unreadable += segments.size;
   }
 
-  #save(outcome: RunOutcome): void {
+  #save(outcome: RunOutcome, grew_to: number | null): void {
     this.added.add(outcome.run_id);
+    if (grew_to !== null) this.#grown.set(outcome.run_id, grew_to);
     this.#batch.push(outcome);
     this.#batch_calls += outcome.tool_calls.length;
     const { rebuild_flush_runs, rebuild_flush_calls } = APP_LIMITS;
@@ -241,7 +267,8 @@ class Settling {
   }
 
   #flush(): void {
-    this.#index.saveOutcomes(this.#batch);
+    this.#index.saveOutcomes(this.#batch, [], this.#grown);
+    this.#grown.clear();
     this.#batch = [];
     this.#batch_calls = 0;
   }

@@ -5,9 +5,14 @@ import * as is from '../../lib/schema/read.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
+import type { ChainHead } from '../../store/chain/chain.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import type { RunRow } from '../../store/index/runs-table.ts';
 import { hasState, openStateDir, type StateDir } from '../../store/state-dir.ts';
+import type { AuditReport } from '../audit/audit.ts';
+import type { AuditOptions } from '../audit/audit-for-program.ts';
+import type { HeadCheck } from '../audit/chain.ts';
+import type { SearchPage } from '../search/search.ts';
+import type { SearchOptions } from '../search/search-for-program.ts';
 import type { Imported } from '../sessions/import.ts';
 import { type ImportOptions, importForProgram } from '../sessions/import-for-program.ts';
 import { catchUpState } from './catch-up.ts';
@@ -16,7 +21,7 @@ import { gcForProgram, type Recovered, recoverForProgram, statsForProgram } from
 import { type ListOptions, queryOf } from './query.ts';
 import type { Reindexed } from './reindex.ts';
 import { type Removed, removeRuns } from './remove.ts';
-import { findRunId, findRunIds, journalledEvents } from './replay.ts';
+import { findRunId, findRunIds, journalledEvents, noRuns } from './replay.ts';
 import type { Restored } from './restore.ts';
 import type { Stats } from './retention.ts';
 import { showRun, storedOutcome } from './show.ts';
@@ -27,6 +32,7 @@ import {
   type RestoreOptions,
   type StatsOptions,
 } from './store-options.ts';
+import { type StatedRun, unfinishedStates, withStates } from './unfinished.ts';
 import { type Verified, verifyRun } from './verify.ts';
 
 const NOTHING_REINDEXED: Reindexed = {
@@ -43,18 +49,19 @@ export class StoredRuns {
     this.#say = say;
   }
 
-  async *list(options: ListOptions = {}): AsyncGenerator<RunRow> {
+  async *list(options: ListOptions = {}): AsyncGenerator<StatedRun> {
     const state = await this.#state();
     const query = queryOf(options, state);
     if (state === null) return;
     using index = openIndex(state);
-    yield* index.listRuns(query);
+    yield* withStates(index.listRuns(query), await unfinishedStates(index));
   }
 
-  async get(run: string): Promise<RunRow> {
+  async get(run: string): Promise<StatedRun> {
     const { state, run_id } = await this.#find(run);
     using index = openIndex(state);
-    for (const row of index.listRuns({ run_id })) return row;
+    for (const row of withStates(index.listRuns({ run_id }), await unfinishedStates(index)))
+      return row;
     throw this.#missing(run);
   }
 
@@ -81,6 +88,23 @@ export class StoredRuns {
   async verify(run: string): Promise<Verified> {
     const { state, run_id } = await this.#find(run);
     return verifyRun(state, run_id);
+  }
+
+  async audit(options: AuditOptions = {}): Promise<AuditReport> {
+    const { auditForProgram, checkAuditOptions } = await import('../audit/audit-for-program.ts');
+    checkAuditOptions(options);
+    return auditForProgram(await this.#existing(), options, this.#say);
+  }
+
+  async chainHead(): Promise<ChainHead | null> {
+    const { chainHead } = await import('../audit/chain.ts');
+    return chainHead(await this.#existing(), Date.now());
+  }
+
+  async checkChainHead(sha256: string): Promise<HeadCheck> {
+    checkOptions('checkChainHead', { sha256 }, { sha256: is.required(is.text) });
+    const { checkHead } = await import('../audit/chain.ts');
+    return checkHead(await this.#existing(), sha256);
   }
 
   import(options: ImportOptions): AsyncGenerator<Imported> {
@@ -123,6 +147,11 @@ export class StoredRuns {
     return reindex(openStateDir(this.#path), { ...options, say: this.#say });
   }
 
+  async search(query: string, options: SearchOptions = {}): Promise<SearchPage> {
+    const { searchForProgram } = await import('../search/search-for-program.ts');
+    return searchForProgram(await this.#state(), query, options, this.#say);
+  }
+
   async stats(options: StatsOptions = {}): Promise<Stats> {
     checkOptions('stats', options, METHOD_FIELDS.stats);
     return statsForProgram(await this.#state(), options);
@@ -133,6 +162,12 @@ export class StoredRuns {
     if (!hasState(this.#path)) return null;
     const state = openStateDir(this.#path);
     await catchUpState(state, this.#say);
+    return state;
+  }
+
+  async #existing(): Promise<StateDir> {
+    const state = await this.#state();
+    if (state === null) throw noRuns(this.#path);
     return state;
   }
 

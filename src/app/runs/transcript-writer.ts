@@ -2,7 +2,7 @@
  * Writes a transcript of any length in constant memory: finished messages and calls are spilled and read back at the
  * end.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { fromByteText } from '../../lib/byte-text.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -149,11 +149,21 @@ export async function transcriptOnDemand(
 ): Promise<string> {
   const agent = index.getRun(run_id)?.agent ?? '';
   const path = transcriptPath(state, agent, run_id);
-  if (existsSync(path)) return path;
-  using writer = new TranscriptWriter({ tmp: state.tmp });
-  saveTranscript(state, await writer.pushAll(journalledEvents(state, run_id, index)), writer);
-  index.unmeasure(run_id);
-  return path;
+  for (;;) {
+    if (existsSync(path)) return path;
+    const events = index.grownTo(run_id);
+    using writer = new TranscriptWriter({ tmp: state.tmp });
+    saveTranscript(state, await writer.pushAll(journalledEvents(state, run_id, index)), writer);
+    index.unmeasure(run_id);
+    if (index.grownTo(run_id) === events) return path;
+    // The run has grown meanwhile.
+    removeTranscript(state, agent, run_id);
+  }
+}
+
+/** Removes the transcript of a run that has grown. The next request builds it again. */
+export function removeTranscript(state: StateDir, agent: string, run_id: string): void {
+  rmSync(transcriptPath(state, agent, run_id), { force: true });
 }
 
 /** Saves the transcript atomically. It can always be rebuilt from the journal. */

@@ -1,8 +1,9 @@
 /** Checks whether the entries of a run are complete: used by gc before it archives a run, and by restore before it stores one. */
 import { isRunId } from '../../lib/ids.ts';
+import { CAPTURE_SOURCE, CLOSING_SOURCE } from '../../model/words.ts';
 import { CONFLICT } from '../../store/index/catalogue.ts';
-import { CAPTURE_SOURCE } from '../run/recorder.ts';
 import { eventIn } from './journal-events.ts';
+import { Closing } from './run-entries.ts';
 
 export class WholeRun {
   /** How many entries there were. */
@@ -10,6 +11,7 @@ export class WholeRun {
   readonly #run_id: string;
   #last = 0;
   #ended = false;
+  readonly #closing = new Closing();
   #fault: string | null;
 
   constructor(run_id: string) {
@@ -25,12 +27,17 @@ export class WholeRun {
 
   /** The fault, to follow "the archive" or "the journal", or null. */
   fault(): string | null {
-    return this.#fault ?? (this.#ended ? null : 'has no end of it');
+    const ended = this.#ended || this.#closing.after(this.#last).length > 0;
+    return this.#fault ?? (ended ? null : 'has no end of it');
   }
 
   #look(source: string, seq: number, body: string): string | null {
     if (source === CONFLICT + CAPTURE_SOURCE)
       return seq > this.#last ? `has a conflict with entry ${seq}, which it lacks` : null;
+    if (source === CLOSING_SOURCE) {
+      this.#closing.take({ seq, body });
+      return null;
+    }
     if (source !== CAPTURE_SOURCE) return `has an entry of the source ${source}, not of a run`;
     if (seq > this.#last + 1) return `lacks entry ${this.#last + 1} of it`;
     this.#last = seq;

@@ -6,7 +6,7 @@ export function defineAgents(program: Command, io: Io): void {
   program
     .command('agents')
     .description(
-      'List the supported agents: whether each is installed, its version, and the versions that tacho was checked with. With an agent, show what tacho knows of its runs, and when.',
+      'List the supported agents: whether tacho can run, import and watch each, the version of its program that was rehearsed, and the installed version. With an agent, show what tacho knows of its runs, and when.',
     )
     .argument('[agent]', 'show what this agent reports, and when')
     .option('--json', 'print the list as JSON')

@@ -13,6 +13,7 @@ import { createColours } from '../../lib/colours.ts';
 import { costText, countText, durationText, plural } from '../../lib/figures.ts';
 import { oneLine, wrapLines } from '../../lib/terminal-text.ts';
 import type { Io } from '../command.ts';
+import { repeatLines } from './repeats.ts';
 
 const ID_COLUMNS_MAX = 40;
 /** Reasons are wrapped, not cut. A longer one quotes something. */
@@ -161,9 +162,12 @@ export function totalsText({ report, stopped }: EvalResult, took_ms: number, io:
     `${several ? `${test.eval}: ` : ''}${oneLine(test.id, ID_COLUMNS_MAX)}`;
   const repeated = tests
     .filter(({ runs }) => runs.length > 1)
-    .map((test) => {
+    .flatMap((test) => {
       const good = test.runs.filter(({ verdict }) => verdict === 'pass').length;
-      return `${verdictOf(test)}  ${nameOf(test)}: ${good} of ${test.runs.length} runs passed, mean score ${scoreText(test)}`;
+      return [
+        `${verdictOf(test)}  ${nameOf(test)}: ${good} of ${test.runs.length} runs passed, mean score ${scoreText(test)}`,
+        ...repeatLines(test, io).map((line) => `${INDENT}${line}`),
+      ];
     });
   const failed = tests.filter(({ verdict }) => verdict === 'fail');
   const again =

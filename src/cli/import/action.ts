@@ -1,12 +1,13 @@
 /** Runs `tacho import`. */
 import { text } from 'node:stream/consumers';
-import { AGENT_IDS } from '../../agents/registry.ts';
+import { AGENT_IDS, allAgents } from '../../agents/registry.ts';
 import { agentOf } from '../../app/config/agent-of.ts';
 import { passingRedactor, patternsIn } from '../../app/config/redaction.ts';
 import { type ImportTarget, importSessions } from '../../app/sessions/import.ts';
 import { importInJobs, type ShareLine } from '../../app/sessions/import-jobs.ts';
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { HEAD_BYTES, looksLike } from '../../app/sessions/recognition.ts';
+import { findStrays, straysText } from '../../app/sessions/strays.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { headIn } from '../../lib/folders.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -15,8 +16,10 @@ import type { Memo } from '../../model/agent.ts';
 import { redactFields } from '../../redact/gate.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
+import { ProgressLine } from '../progress-line.ts';
+import { sessionText } from '../session-line.ts';
 import { sayTo } from '../state.ts';
-import { sessionText, Tally } from './report.ts';
+import { Tally } from './report.ts';
 
 export interface ImportFlags {
   session?: string;
@@ -71,37 +74,6 @@ async function checkNotFile(agent: string): Promise<void> {
   );
 }
 
-/** Shortest interval between two updates of the progress line. */
-const NOTE_EVERY_MS = 100;
-const CLEAR_LINE = '\r\x1b[K';
-
-/** A progress line on a terminal. Prints nothing elsewhere. */
-class Progress {
-  readonly #io: Io;
-  readonly #total: number;
-  readonly #shown = process.stderr.isTTY === true;
-  #last_ms = 0;
-
-  constructor(io: Io, total: number) {
-    this.#io = io;
-    this.#total = total;
-  }
-
-  note(done: number, { agent, path }: ImportTarget, bytes: number): void {
-    const now_ms = performance.now();
-    if (!this.#shown || now_ms - this.#last_ms < NOTE_EVERY_MS) return;
-    this.#last_ms = now_ms;
-    const read = bytes < 1e6 ? '' : `, ${Math.floor(bytes / 1e6)} MB`;
-    const text = `${done + 1} of ${this.#total}: ${agent.id} ${path}${read}`;
-    this.clear();
-    void this.#io.err.write(forTerminal(text).slice(0, this.#io.width - 1));
-  }
-
-  clear(): void {
-    if (this.#shown) void this.#io.err.own(CLEAR_LINE);
-  }
-}
-
 /** Fields with tacho's own words and ids. */
 const OWN_FIELDS = new Set(['state', 'agent', 'run_id', 'replaced']);
 
@@ -120,7 +92,7 @@ export async function importCommand(
   const { redact } = flags;
   const agents = [...new Set(targets.map(({ agent }) => agent))];
   const redactor = await passingRedactor(io.env, { state_dir: io.state_flag, redact, agents });
-  const progress = new Progress(io, targets.length);
+  const progress = new ProgressLine(io);
   const tally = new Tally();
   let done = 0;
   const options = {
@@ -133,8 +105,11 @@ export async function importCommand(
     given_redact: redact ?? [],
     say: sayTo(io),
     redact: await patternsIn(process.cwd(), redact),
-    progress: (target: ImportTarget, bytes: number) =>
-      progress.note(done, { ...target, path: redactor.name(target.path) }, bytes),
+    progress: ({ agent: { id }, path }: ImportTarget, bytes: number) =>
+      progress.note(() => {
+        const read = bytes < 1e6 ? '' : `, ${Math.floor(bytes / 1e6)} MB`;
+        return `${done + 1} of ${targets.length}: ${id} ${redactor.name(path)}${read}`;
+      }),
   };
   const several = flags.jobs > 1 && targets.length > 1 && !flags.share;
   const importing = several ? importInJobs : importSessions;
@@ -155,6 +130,11 @@ export async function importCommand(
   }
   progress.clear();
   if (!flags.json) await io.out.write(tally.text());
+  if (flags.all) {
+    const looked = agent === null ? await allAgents() : [await agentOf(agent)];
+    const strays = await findStrays(looked, io.env);
+    await io.err.write(straysText(strays, (path) => forTerminal(redactor.name(path))));
+  }
   // The process that started a share counts failed sessions; an exit code of the share means that the share itself failed.
   return tally.failed && !flags.share ? 1 : 0;
 }

@@ -1,44 +1,9 @@
 /** The result of an import, for people. */
 import type { Imported } from '../../app/sessions/import.ts';
 import { shortRunId } from '../../lib/ids.ts';
-import { localMinute, localTime } from '../../lib/local-time.ts';
-import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
-
-type Kind = Exclude<Imported['state'], 'imported'> | 'new' | 'grown';
-
-/** In listing order. */
-const WORDS: Readonly<Record<Kind, string>> = {
-  new: 'new',
-  grown: 'grown',
-  known: 'unchanged',
-  recorded: 'recorded by tacho before',
-  shared: 'copied from other sessions',
-  older: 'older than the stored run',
-  deleted: 'deleted before',
-  empty: 'empty',
-  failed: 'not readable',
-};
-
-function kindOf({ state, replaced }: Imported): Kind {
-  if (state !== 'imported') return state;
-  return replaced.length === 0 ? 'new' : 'grown';
-}
-
-const PROMPT_CHARS = 60;
-const KIND_COLUMNS = 10;
-
-/** One session on one line. */
-export function sessionText(imported: Imported): string {
-  const { run_id, agent, path, started_ms, prompt } = imported;
-  const cells = [
-    WORDS[kindOf(imported)].padEnd(KIND_COLUMNS),
-    (run_id === null ? '' : shortRunId(run_id)).padEnd(10),
-    (localMinute(started_ms) ?? '').padEnd(16),
-    agent.padEnd(8),
-    prompt === null ? '' : `${oneLine(prompt, PROMPT_CHARS)}  `,
-  ];
-  return `${cells.join(' ')}${forTerminal(path)}\n`;
-}
+import { localTime } from '../../lib/local-time.ts';
+import { oneLine } from '../../lib/terminal-text.ts';
+import { type Kind, kindOf, PROMPT_CHARS, WORDS } from '../session-line.ts';
 
 /** Counts of sessions by agent and of projects, and the session itself if there is only one. */
 export class Tally {

@@ -1,10 +1,10 @@
 /** `tacho runs` on a terminal: a full-screen list of past runs. */
 import { catchUp } from '../../app/runs/catch-up.ts';
 import { journalledEvents } from '../../app/runs/replay.ts';
+import { type StatedRun, unfinishedStates, withStates } from '../../app/runs/unfinished.ts';
 import { projectOf } from '../../capture/source/project.ts';
 import { editDiff } from '../../projections/human-parts.ts';
 import { openIndex } from '../../store/index/index-db.ts';
-import type { RunRow } from '../../store/index/runs-table.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { browse } from '../../tui/browse.ts';
 import { TUI_LIMITS } from '../../tui/limits.ts';
@@ -17,8 +17,11 @@ import { noneListed } from './list.ts';
 import { listLines } from './list-text.ts';
 
 interface Listed extends ListedRun {
-  row: RunRow;
+  row: StatedRun;
 }
+
+/** How often the states of unfinished runs are looked at. */
+const STATES_MS = 2_000;
 
 export async function browseRuns(state: StateDir | null, io: Io): Promise<void> {
   if (state === null) return io.out.write(await noneListed(state, {}, io));
@@ -26,10 +29,19 @@ export async function browseRuns(state: StateDir | null, io: Io): Promise<void> 
   await catchUp(state, index, sayTo(io));
   const here = projectOf(process.cwd()).path;
   let newest: string | undefined;
-  const changed = () => [...index.listRuns({ limit: 1 })][0]?.run_id !== newest;
+  let states = await unfinishedStates(index);
+  let shown = states;
+  const timer = setInterval(async () => {
+    const now = await unfinishedStates(index);
+    const text = (all: typeof states) =>
+      JSON.stringify([...all].map(([id, one]) => [id, one.state]));
+    if (text(now) !== text(states)) states = now;
+  }, STATES_MS);
+  const changed = () => shown !== states || [...index.listRuns({ limit: 1 })][0]?.run_id !== newest;
   const list = () => {
     const limit = TUI_LIMITS.runs_max;
-    const rows = [...index.listRuns({ limit: limit + 1 })];
+    const rows = [...withStates(index.listRuns({ limit: limit + 1 }), states)];
+    shown = states;
     newest = rows[0]?.run_id;
     const runs = rows.slice(0, limit).map((row) => listed(row, here));
     return { runs, more: rows.length > limit };
@@ -47,10 +59,11 @@ export async function browseRuns(state: StateDir | null, io: Io): Promise<void> 
   const view = browse({ stdout, stdin, list, changed, table, events, ...look });
   const release = onSignals(view.quit);
   await view.ended;
+  clearInterval(timer);
   release();
 }
 
-function listed(row: RunRow, here: string): Listed {
+function listed(row: StatedRun, here: string): Listed {
   const { run_id, agent, success, exit_reason, model, project, prompt } = row;
   const words = [agent, exit_reason, success ? '' : 'failed', model, project, prompt].join(' ');
   return { row, run_id, agent, ok: success, here: project === here, words };

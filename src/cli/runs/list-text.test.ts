@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
+import type { StatedRun } from '../../app/runs/unfinished.ts';
 import { createColours } from '../../lib/colours.ts';
 import { columns } from '../../lib/terminal-text.ts';
-import type { RunRow } from '../../store/index/runs-table.ts';
 import { type ListStyle, listLines } from './list-text.ts';
 
 const NOW = Date.UTC(2026, 10, 15, 12);
 
-const row = (at: number, more: Partial<RunRow> = {}): RunRow => ({
+const row = (at: number, more: Partial<StatedRun> = {}): StatedRun => ({
   run_id: `r_01m7fgt0m${at}fsq17ftyqkm6nvh8`,
   agent: 'demo',
   session_id: null,
@@ -25,6 +25,7 @@ const row = (at: number, more: Partial<RunRow> = {}): RunRow => ({
   project_remote: null,
   prompt: 'try it',
   labels: {},
+  unfinished: null,
   ...more,
 });
 

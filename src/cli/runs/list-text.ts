@@ -1,14 +1,14 @@
 /** Runs as lines of a table: one line per run at every width. In a pipe every cell is whole. */
 import { projectName } from '../../app/runs/projects.ts';
+import type { StatedRun } from '../../app/runs/unfinished.ts';
 import { costText, durationText } from '../../lib/figures.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { localMinute, localZone, shortTime } from '../../lib/local-time.ts';
 import { columns, oneLine } from '../../lib/terminal-text.ts';
 import { ellipsisOf, type HumanStyle } from '../../projections/human-parts.ts';
-import type { RunRow } from '../../store/index/runs-table.ts';
 
 interface Listed {
-  row: RunRow;
+  row: StatedRun;
   id: string;
 }
 
@@ -18,11 +18,11 @@ interface Column {
   /** Aligned to the right. */
   figure?: true;
   /** The colour of a cell. */
-  paint?(row: RunRow): 'red' | 'green' | 'yellow' | 'cyan' | 'dim';
+  paint?(row: StatedRun): 'red' | 'green' | 'yellow' | 'cyan' | 'dim';
   /** Omitted if the line is too narrow, the lowest first. A column without a rank always stays. */
   rank?: number;
   /** Whether the column is useful for these rows. */
-  useful?(rows: readonly RunRow[]): boolean;
+  useful?(rows: readonly StatedRun[]): boolean;
   /** Maximum width on a terminal. */
   most?: number;
 }
@@ -41,9 +41,20 @@ const GAP = '  ';
 
 const known = <T>(value: T | null, text: (value: T) => string) =>
   value === null ? '-' : text(value);
+const STATE_PAINT = {
+  working: 'cyan',
+  waiting: 'yellow',
+  stuck: 'red',
+  gone: 'red',
+  unknown: 'dim',
+} as const;
 const several = (values: readonly (string | null)[]) => new Set(values).size > 1;
 
-function statusPaint({ success, exit_reason }: RunRow) {
+/** The state of an unfinished run, or how it ended. */
+const statusOf = ({ unfinished, exit_reason }: StatedRun) => unfinished?.state ?? exit_reason;
+
+function statusPaint({ success, exit_reason, unfinished }: StatedRun) {
+  if (unfinished !== null) return STATE_PAINT[unfinished.state];
   return success ? 'green' : exit_reason === 'cancelled' ? 'yellow' : 'red';
 }
 
@@ -61,7 +72,7 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
     { head: 'AGENT', cell: ({ row }) => row.agent, most: 12, rank: 8 },
     {
       head: 'STATUS',
-      cell: ({ row }) => row.exit_reason,
+      cell: ({ row }) => statusOf(row),
       paint: statusPaint,
       ...(!long && { most: 'provider_error'.length }),
     },
@@ -109,7 +120,7 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
   ];
 }
 
-function took({ started_ms, finished_ms }: RunRow): string {
+function took({ started_ms, finished_ms }: StatedRun): string {
   const ms = started_ms === null || finished_ms === null ? -1 : finished_ms - started_ms;
   return ms < 0 ? '-' : durationText(ms);
 }
@@ -118,7 +129,7 @@ function took({ started_ms, finished_ms }: RunRow): string {
 const PAGE = 200;
 
 /** The header and the lines of the rows, one by one. Nothing if there are no rows. */
-export function* listLines(rows: Iterable<RunRow>, style: ListStyle): Generator<string, void> {
+export function* listLines(rows: Iterable<StatedRun>, style: ListStyle): Generator<string, void> {
   let table: Table | null = null;
   for (const page of pagesOf(rows)) {
     if (table === null) {
@@ -130,8 +141,8 @@ export function* listLines(rows: Iterable<RunRow>, style: ListStyle): Generator<
   }
 }
 
-function* pagesOf(rows: Iterable<RunRow>): Generator<RunRow[], void> {
-  let page: RunRow[] = [];
+function* pagesOf(rows: Iterable<StatedRun>): Generator<StatedRun[], void> {
+  let page: StatedRun[] = [];
   for (const row of rows) {
     page.push(row);
     if (page.length < PAGE) continue;
@@ -146,7 +157,7 @@ class Table {
   readonly #columns: Column[];
   readonly #widths: number[];
 
-  constructor(rows: readonly RunRow[], style: ListStyle) {
+  constructor(rows: readonly StatedRun[], style: ListStyle) {
     this.#style = style;
     const ids = shortRunIds(rows.map(({ run_id }) => run_id));
     const listed = rows.map((row, at) => ({ row, id: ids[at] as string }));

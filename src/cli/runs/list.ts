@@ -1,5 +1,6 @@
 /** The action of `runs list`. */
 import { catchUp } from '../../app/runs/catch-up.ts';
+import { unfinishedStates, withStates } from '../../app/runs/unfinished.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { RunQuery } from '../../store/index/runs-table.ts';
 import type { StateDir } from '../../store/state-dir.ts';
@@ -54,8 +55,9 @@ async function printRuns(
     columns: io.out_is_terminal ? io.width : null,
     now_ms: Date.now(),
   };
+  const states = await unfinishedStates(index);
   return await listed(state, index, io, (write) => {
-    const rows = index.listRuns(query);
+    const rows = withStates(index.listRuns(query), states);
     const texts = flags.json
       ? rows.map((row) => `${JSON.stringify(row)}\n`)
       : listLines(rows, style);

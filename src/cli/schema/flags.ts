@@ -2,7 +2,15 @@
 import { Argument, type Command } from 'commander';
 import type { Io } from '../command.ts';
 
-const SCHEMA_NAMES = ['run-event', 'event', 'outcome', 'transcript', 'live'] as const;
+const SCHEMA_NAMES = [
+  'run-event',
+  'event',
+  'outcome',
+  'transcript',
+  'comparison',
+  'audit',
+  'live',
+] as const;
 
 export function defineSchema(program: Command, io: Io): void {
   program

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { call, transcript } from '../../../test/build-transcript.ts';
 import { grade, parse } from '../../../test/grade.ts';
+import { globPattern } from '../../lib/glob.ts';
 import type { TranscriptCall } from '../../model/transcript.ts';
-import { globPattern } from './matchers.ts';
 
 const CWD = '/tmp/tacho-eval-x';
 const run = (...calls: TranscriptCall[]) =>

@@ -1,18 +1,11 @@
 /** Compares the input of a call with the arguments that a trajectory expects. */
+import { globPattern } from '../../lib/glob.ts';
 import { isMap } from '../../lib/own.ts';
 import { cleanPath, PATH_FIELDS, pathInside } from '../../lib/paths.ts';
 import { quoted } from '../../lib/schema/mistakes.ts';
 import type { Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
-import {
-  globPattern,
-  isMatcher,
-  KINDS,
-  type Matcher,
-  matcher,
-  type Patterns,
-  textHolds,
-} from './matchers.ts';
+import { isMatcher, KINDS, type Matcher, matcher, type Patterns, textHolds } from './matchers.ts';
 
 export const ARGS_MATCHES = ['exact', 'superset', 'subset', 'ignore'] as const;
 /** A list names the fields to compare, with dots for nested ones. */
