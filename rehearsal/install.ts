@@ -4,9 +4,9 @@
  * either a complete installation or none.
  */
 import { spawn } from 'node:child_process';
-import { access, constants, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 interface Pinned {
   /** The npm package; its pinned version is beside it. */
@@ -19,6 +19,10 @@ export interface Package extends Pinned {
   program: string | null;
   /** Packages that the CLI would otherwise download on first use. */
   beside?: readonly Pinned[];
+  /** The program's file in the package, if npm cannot install its dependencies and it needs none except `beside`. */
+  bundle?: string;
+  /** Completes the installation in this folder, instead of the package's install script. */
+  finish?(root: string): Promise<void>;
 }
 
 export interface Installed {
@@ -52,7 +56,7 @@ export async function install(
   const part = `${root}.part-${process.pid}`;
   try {
     await mkdir(part, { recursive: true });
-    await npmInstall(part, pinned(wanted).map(specOf));
+    await fill(part, wanted);
     if (!(await isWhole(part, wanted))) {
       throw new InstallError(`npm installed ${spec}, but ${wanted.program} is not in it`);
     }
@@ -67,6 +71,26 @@ export async function install(
   say(`${agent}: installed`);
   return found;
 }
+
+async function fill(folder: string, wanted: Package): Promise<void> {
+  const { name, program, bundle, beside = [] } = wanted;
+  const packages = bundle === undefined ? pinned(wanted) : beside;
+  if (packages.length > 0) await npmInstall(folder, packages.map(specOf));
+  if (bundle !== undefined && program !== null) {
+    const own = join(folder, 'node_modules', name);
+    await mkdir(own, { recursive: true });
+    await run('npm', ['pack', '--pack-destination', folder, specOf(wanted)]);
+    await run('tar', ['-xzf', join(folder, tarballOf(wanted)), '--strip-components=1', '-C', own]);
+    const link = join(folder, program);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(relative(dirname(link), join(own, bundle)), link);
+  }
+  await wanted.finish?.(folder);
+}
+
+/** The file that `npm pack` writes. */
+const tarballOf = ({ name, version }: Pinned) =>
+  `${name.replace(/^@/, '').replace('/', '-')}-${version}.tgz`;
 
 const pinned = (wanted: Package): Pinned[] => [wanted, ...(wanted.beside ?? [])];
 const specOf = ({ name, version }: Pinned) => `${name}@${version}`;
@@ -87,23 +111,24 @@ async function isWhole(root: string, wanted: Package): Promise<boolean> {
 
 function npmInstall(folder: string, specs: readonly string[]): Promise<void> {
   const args = ['install', '--ignore-scripts', '--no-save', '--no-audit', '--no-fund'];
+  return run('npm', [...args, '--prefix', folder, ...specs]);
+}
+
+function run(command: string, args: readonly string[]): Promise<void> {
+  const what = `${command} ${args.join(' ')}`;
   return new Promise((resolve, reject) => {
-    const npm = spawn('npm', [...args, '--prefix', folder, ...specs], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
-    npm.stderr.setEncoding('utf8').on('data', (text: string) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(-4096);
     });
-    npm.on('error', (cause) => reject(new InstallError(`npm could not be started: ${cause}`)));
-    npm.on('close', (code) => {
+    child.on('error', (cause) => reject(new InstallError(`${what}: ${cause.message}`)));
+    child.on('close', (code) => {
       if (code === 0) resolve();
-      else
-        reject(
-          new InstallError(
-            `npm could not install ${specs.join(', ')} (exit ${code}): is the registry reachable?\n${said.trim()}`,
-          ),
-        );
+      else {
+        const hint = 'is the registry reachable?';
+        reject(new InstallError(`${what} failed (exit ${code}): ${hint}\n${said.trim()}`));
+      }
     });
   });
 }

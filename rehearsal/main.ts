@@ -6,12 +6,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { withMarked } from '../scripts/markdown.ts';
 import type { Rehearsed } from './agents/agent.ts';
 import { REHEARSED } from './agents/index.ts';
 import { install } from './install.ts';
 import { judge } from './judge.ts';
-import { pageTable, type Result, terminalTable } from './matrix.ts';
+import { type Kept, rehearsalPage, rehearsalsModule, withResults } from './kept.ts';
+import { type Result, terminalTable, titleOf, unique } from './matrix.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import { whyNoSandbox } from './sandbox.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
@@ -22,12 +22,14 @@ const HELP = `npm run rehearse -- [AGENT…] [options]
   --scenario NAME  only this scenario; may be repeated
   --keep           keep the files of each scenario
   --json           print the results as JSON
-  --write-docs     update docs/reference/rehearsal.md
+  --write-docs     update rehearsal/results.json, and the files made from it
 
-agents:    ${REHEARSED.map(({ id }) => id).join(', ')}
+agents:    ${unique(REHEARSED.map(({ id }) => id)).join(', ')}
 scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
 `;
+const RESULTS = join(PROJECT, 'rehearsal', 'results.json');
 const DOCS = join(PROJECT, 'docs', 'reference', 'rehearsal.md');
+const MODULE = join(PROJECT, 'src', 'agents', 'rehearsals.ts');
 /** Each runs an agent, a model and tacho; more would only wait for each other on a small machine. */
 const PARALLEL = 2;
 
@@ -55,7 +57,7 @@ class Stop extends Error {
 function chosen<T>(all: readonly T[], names: readonly string[], nameOf: (item: T) => string): T[] {
   const unknown = names.find((name) => all.every((item) => nameOf(item) !== name));
   if (unknown !== undefined) {
-    throw new Stop(2, `"${unknown}" is unknown; choose from ${all.map(nameOf).join(', ')}`);
+    throw new Stop(2, `"${unknown}" is unknown; choose from ${unique(all.map(nameOf)).join(', ')}`);
   }
   return all.filter((item) => names.length === 0 || names.includes(nameOf(item)));
 }
@@ -112,7 +114,7 @@ async function playAll(rehearsals: readonly Rehearsal[], say: Say): Promise<Resu
       results[place] = result;
       const { outcome, reasons } = result;
       const verdict = outcome === 'left_out' ? `skipped: ${reasons[0]}` : outcome;
-      say(`${result.agent} ${result.scenario}: ${verdict}`);
+      say(`${titleOf(result)} ${result.scenario}: ${verdict}`);
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, player));
@@ -133,7 +135,15 @@ async function prepare(stop: AbortSignal, say: Say): Promise<void> {
 }
 
 function writeDocs(results: readonly Result[]): void {
-  writeFileSync(DOCS, withMarked(readFileSync(DOCS, 'utf8'), 'rehearsal', pageTable(results)));
+  const before = JSON.parse(readFileSync(RESULTS, 'utf8')) as Kept[];
+  const kept = withResults(before, results, {
+    pins: REHEARSED,
+    scenarios: SCENARIOS.map(({ name }) => name),
+    date: new Date().toISOString().slice(0, 10),
+  });
+  writeFileSync(RESULTS, `${JSON.stringify(kept, null, 2)}\n`);
+  writeFileSync(DOCS, rehearsalPage(kept, readFileSync(DOCS, 'utf8')));
+  writeFileSync(MODULE, rehearsalsModule(kept));
 }
 
 async function rehearsalsFor(wanted: Wanted, stop: AbortSignal, say: Say): Promise<Rehearsal[]> {

@@ -1,6 +1,4 @@
-/** The results as a table: for people on the terminal, and for the reference. Pure. */
-import { markdownTable } from '../scripts/markdown.ts';
-
+/** The results as a table for people on the terminal. Pure. */
 export interface Result {
   agent: string;
   version: string;
@@ -13,15 +11,15 @@ export interface Result {
   room: string | null;
 }
 
-const MARKS = { passed: '✓', failed: '✗', left_out: '–' } as const;
+export const MARKS = { passed: '✓', failed: '✗', left_out: '–' } as const;
 
-const unique = (names: readonly string[]) => [...new Set(names)];
+export const unique = (names: readonly string[]) => [...new Set(names)];
 
 function cell(results: readonly Result[], scenario: string, title: string): Result | undefined {
   return results.find((result) => result.scenario === scenario && titleOf(result) === title);
 }
 
-function titleOf({ agent, version }: Result): string {
+export function titleOf({ agent, version }: Result): string {
   return `${agent} ${version}`;
 }
 
@@ -44,23 +42,14 @@ export function terminalTable(results: readonly Result[]): string {
   }
   const failed = results.filter((result) => result.outcome === 'failed');
   for (const result of failed) {
-    lines.push('', `${MARKS.failed} ${result.agent} ${result.scenario}`);
+    lines.push('', `${MARKS.failed} ${titleOf(result)} ${result.scenario}`);
     for (const reason of result.reasons) lines.push(`    ${reason}`);
   }
   for (const result of results) {
-    if (result.room) lines.push('', `${result.agent} ${result.scenario}: kept in ${result.room}`);
+    if (result.room)
+      lines.push('', `${titleOf(result)} ${result.scenario}: kept in ${result.room}`);
   }
   const played = results.filter((result) => result.outcome !== 'left_out').length;
   lines.push('', `${played - failed.length} of ${played} as expected`);
   return `${lines.join('\n')}\n`;
-}
-
-/** The same table in Markdown, without figures that change between rehearsals. */
-export function pageTable(results: readonly Result[]): string {
-  const titles = unique(results.map(titleOf));
-  const rows = unique(results.map((result) => result.scenario)).map((scenario) => [
-    scenario,
-    ...titles.map((title) => MARKS[cell(results, scenario, title)?.outcome ?? 'left_out']),
-  ]);
-  return markdownTable(['scenario', ...titles], rows);
 }

@@ -12,9 +12,9 @@ function program(): string | null {
 }
 
 /** It would download ripgrep at its first file search, which a skill also triggers. */
-const RIPGREP = { name: `@vscode/ripgrep-linux-${process.arch}`, version: '1.18.0' };
+export const RIPGREP = { name: `@vscode/ripgrep-linux-${process.arch}`, version: '1.18.0' };
 
-const CONFIG = JSON.stringify({
+export const CONFIG = JSON.stringify({
   autoupdate: false,
   share: 'disabled',
   enabled_providers: ['rehearsal'],
@@ -38,7 +38,7 @@ const CONFIG = JSON.stringify({
   },
 });
 
-const MCP_CONFIG = JSON.stringify({
+export const MCP_CONFIG = JSON.stringify({
   mcp: { toybox: { type: 'local', command: [TOYBOX.command, ...TOYBOX.args], enabled: true } },
 });
 

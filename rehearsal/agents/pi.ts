@@ -1,7 +1,7 @@
 /** Pi: a custom provider in `models.json` speaks chat completions. */
-import { MODEL_URL, type NativeCall, type Rehearsed, SKILL_FILE } from './agent.ts';
+import { MODEL_URL, type NativeCall, type Rehearsed, SKILL_FILE, TOYBOX } from './agent.ts';
 
-const MODELS = JSON.stringify({
+export const MODELS = JSON.stringify({
   providers: {
     rehearsal: {
       baseUrl: `${MODEL_URL}/v1`,
@@ -36,30 +36,57 @@ const NATIVE: Readonly<Record<string, (input: NativeCall['input']) => NativeCall
   }),
 };
 
-export const pi: Rehearsed = {
+const NAME = '@earendil-works/pi-coding-agent';
+
+const MCP_CONFIG = JSON.stringify({
+  mcpServers: { toybox: { ...TOYBOX, exposure: 'direct' } },
+});
+
+const SHARED = {
   id: 'pi',
-  // The newest version that npm can install: versions from 1.0 on need unpublished packages.
-  package: {
-    name: '@earendil-works/pi-coding-agent',
-    version: '0.87.1',
-    program: 'node_modules/.bin/pi',
-  },
   dialect: 'openai-chat',
   env: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
   home: { '.pi/agent/models.json': MODELS },
   args: ['--provider', 'rehearsal', '--model', 'scripted'],
   machine_settings: [],
-  native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
-  setUp: () => ({ files: { '.pi/skills/greeting-style/SKILL.md': SKILL_FILE }, args: [] }),
-  without: {
-    denied: 'has no permissions: every tool may always run',
-    mcp: 'this version has no MCP',
-    subagent: 'has no sub-agents',
-  },
+  native: ({ tool, input }: NativeCall) => NATIVE[tool]?.(input) ?? { tool, input },
   differs: {
     skill: { calls: [{ tool: 'Read', status: 'ok' }] },
     // A signal ends it without an end record.
     interrupt: { complete: false },
     timeout: { complete: false },
   },
+} as const;
+
+const WITHOUT = {
+  denied: 'has no permissions: every tool may always run',
+  subagent: 'has no sub-agents',
+};
+
+export const pi: Rehearsed = {
+  ...SHARED,
+  package: {
+    name: NAME,
+    version: '1.5.0',
+    program: 'node_modules/.bin/pi',
+    // It depends on packages that are not published. The program has all of them inside, except these.
+    bundle: 'dist/bundle/cli.js',
+    beside: [
+      { name: 'jiti', version: '2.7.0' },
+      { name: 'quickjs-wasi', version: '3.6.2' },
+    ],
+  },
+  setUp: (need) =>
+    need === 'skill'
+      ? { files: { '.pi/skills/greeting-style/SKILL.md': SKILL_FILE }, args: [] }
+      : { files: { '.pi/mcp.json': MCP_CONFIG }, args: [] },
+  without: WITHOUT,
+};
+
+/** The newest version before 1.0. */
+export const earlierPi: Rehearsed = {
+  ...SHARED,
+  package: { name: NAME, version: '0.87.1', program: 'node_modules/.bin/pi' },
+  setUp: () => ({ files: { '.pi/skills/greeting-style/SKILL.md': SKILL_FILE }, args: [] }),
+  without: { ...WITHOUT, mcp: 'this version has no MCP' },
 };
