@@ -1,4 +1,9 @@
-/** The types of an agent's records (src/agents/<id>/generated/native.ts), from their known fields. */
+/**
+ * The types of an agent's records (src/agents/<id>/generated/native.ts), from their known fields. Agents of a family, with
+ * shapes from `kit/<family>/shapes.ts`, share the types there.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseShape, type Shape } from '../src/lib/shape.ts';
 import type { RecordShapes } from '../src/model/agent.ts';
 
@@ -64,25 +69,34 @@ function objectText(fields: ReadonlyMap<string, Known>, indent: string, before: 
   return `{\n${lines.map((line) => `${inner}${line}\n`).join('')}${indent}}`;
 }
 
-function interfaceText(name: string, sources: Readonly<Record<string, string>>[]): string {
+type Source = Readonly<Record<string, string>>;
+
+function interfaceText(name: string, recorded: Source[], by_hand: Source[]): string {
   const kinds = new Map<string, Known>();
-  sources.forEach((source, index) => {
+  const take = (source: Source, closes: boolean) => {
     for (const [kind, text] of Object.entries(source))
-      add(at(kinds, kind), parseShape(text, kind), index > 0);
-  });
+      add(at(kinds, kind), parseShape(text, kind), closes);
+  };
+  for (const source of recorded) take(source, false);
+  for (const source of by_hand) take(source, true);
   const rows = [...kinds]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([kind, { fields }]) => `  ${keyOf(kind)}: ${objectText(fields, '  ', kind.length)};\n`);
   return `export interface ${name} {\n${rows.join('')}}\n`;
 }
 
-export function nativeTypes({ stdout, session, unrecorded = {} }: RecordShapes): string {
-  const body = [
-    interfaceText('Stdout', [stdout, unrecorded.stdout ?? {}]),
-    interfaceText('Session', [session, unrecorded.session ?? {}]),
-  ].join('\n');
+/** `all`: the shapes of the agents that share the types. `kit`: the path of the kit, as seen from the file. */
+function nativeTypes(all: readonly RecordShapes[], kit: string): string {
+  const body = (['stdout', 'session'] as const)
+    .map((channel) => {
+      const recorded = all.map((shapes) => shapes[channel]);
+      const unrecorded = all.map((shapes) => shapes.unrecorded?.[channel] ?? {});
+      const name = channel === 'stdout' ? 'Stdout' : 'Session';
+      return interfaceText(name, recorded, unrecorded);
+    })
+    .join('\n');
   const names = ['Claim', 'Open'].filter((name) => new RegExp(`\\b${name}\\b`).test(body));
-  const imports = `import type { ${names.join(', ')} } from '../../kit/native.ts';\n\n`;
+  const imports = `import type { ${names.join(', ')} } from '${kit}/native.ts';\n\n`;
   return `${HEAD}\n${names.length > 0 ? imports : '\n'}${body}`;
 }
 
@@ -90,4 +104,23 @@ export function nativeTypes({ stdout, session, unrecorded = {} }: RecordShapes):
 export async function shapesOf(id: string): Promise<RecordShapes> {
   const { shapes } = await import(`../src/agents/${id}/shapes.ts`);
   return shapes;
+}
+
+/** The folder in src/agents with the types of an agent's records: its own, or that of its family. */
+function typesFolderOf(id: string): string {
+  const path = join(import.meta.dirname, '../src/agents', id, 'shapes.ts');
+  const family = /from '\.\.\/(kit\/[\w-]+)\/shapes\.ts'/.exec(readFileSync(path, 'utf8'))?.[1];
+  return family ?? id;
+}
+
+/** The generated types of all agents, by their path. */
+export async function allNativeTypes(ids: readonly string[]): Promise<Map<string, string>> {
+  const members = Map.groupBy(ids, typesFolderOf);
+  const files = new Map<string, string>();
+  for (const [folder, its] of members) {
+    const kit = folder.startsWith('kit/') ? '../..' : '../../kit';
+    const types = nativeTypes(await Promise.all(its.map(shapesOf)), kit);
+    files.set(`src/agents/${folder}/generated/native.ts`, types);
+  }
+  return files;
 }

@@ -3,10 +3,12 @@ import type { EventEmitter } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Help } from 'commander';
+import { type Kept, passedIn } from '../rehearsal/kept.ts';
 import { allAgents } from '../src/agents/registry.ts';
+import { usesOf } from '../src/app/runs/agents.ts';
 import type { Io } from '../src/cli/command.ts';
 import { createProgram } from '../src/cli/program.ts';
-import { type Agent, CAPABILITY_NAMES } from '../src/model/agent.ts';
+import { type Agent, CAPABILITY_NAMES, type RunnableAgent } from '../src/model/agent.ts';
 import { RunEventData } from '../src/model/run-event.ts';
 import {
   APPROVE_MODES,
@@ -109,23 +111,49 @@ function agentParts(agent: Agent): string[] {
     ['title', agent.title],
     ['program', agent.binaries.map(code).join(', ') || 'built in'],
     ['install', agent.binaries.length === 0 ? 'nothing to install' : code(agent.install)],
-    ['checked with', agent.checked_versions.join(', ')],
-    ['input during a run', inputOf(agent)],
+    ['checked with', agent.checked_versions.join(', ') || 'published files, not with a program'],
+    ...(agent.launch === null ? [] : [['input during a run', inputOf(agent)]]),
     ['session files', agent.session === null ? 'none' : codeWords(agent.session.where)],
     ['quirks', `[README](../../src/agents/${agent.id}/README.md)`],
   ];
+  const about = [`## ${code(agent.id)}`, markdownTable([code(agent.id), ''], rows)];
+  if (agent.launch === null) return about;
   return [
-    `## ${code(agent.id)}`,
-    markdownTable([code(agent.id), ''], rows),
+    ...about,
     `### Permissions of ${code(agent.id)}`,
-    approvalTable(agent),
+    approvalTable(agent as RunnableAgent),
     `### Exit codes of ${code(agent.id)}`,
     readmeSection(agent, 'Exit codes'),
   ];
 }
 
+/** The uses of each agent, and the versions of its program that were rehearsed. */
+function usesTable(kept: readonly Kept[]): string {
+  const yesNo = (yes: boolean) => (yes ? 'yes' : 'no');
+  const rows = AGENTS.map((agent) => {
+    const uses = usesOf(agent);
+    const rehearsed = passedIn(kept)
+      .filter((one) => one.agent === agent.id)
+      .map((one) => {
+        // The version of another program says nothing without its name.
+        const name = agent.binaries.length === 0 ? `${code(one.package)} ` : '';
+        return `${name}${one.version} (${one.date})`;
+      });
+    const files = uses.import && !uses.watch ? 'named files' : yesNo(uses.import);
+    return [
+      `[${code(agent.id)}](#${agent.id})`,
+      agent.title,
+      yesNo(uses.run),
+      files,
+      yesNo(uses.watch),
+      rehearsed.join(', ') || 'no',
+    ];
+  });
+  return markdownTable(['agent', '', 'run', 'import', 'watch', 'rehearsed'], rows);
+}
+
 /** Flags and variables that a value of `--approve` adds to the start of the agent. */
-function approveFlags(agent: Agent, approve: ApproveMode): string {
+function approveFlags(agent: RunnableAgent, approve: ApproveMode): string {
   const asked = { model: null, resume: null, stream: false, prompt: '', command: ['program'] };
   const plan = (mode: ApproveMode) =>
     agent.launch({ ...asked, approve: mode, args: [], self: { node: 'node', entry: 'entry' } });
@@ -142,7 +170,7 @@ function approveFlags(agent: Agent, approve: ApproveMode): string {
     .join(', ');
 }
 
-function approvalTable(agent: Agent): string {
+function approvalTable(agent: RunnableAgent): string {
   const rows = APPROVE_MODES.map((mode) => [
     code(mode),
     approveFlags(agent, mode) || 'nothing',
@@ -183,7 +211,7 @@ export function importingGuide(before: string): string {
 export const runEventReference = (before: string): string =>
   withMarked(before, 'contract', contractTable());
 
-export function agentsReference(): string {
+export function agentsReference(kept: readonly Kept[]): string {
   const head = ['fact', ...AGENTS.map(({ id }) => code(id))];
   const rows = CAPABILITY_NAMES.map((name) => [
     name.replaceAll('_', ' '),
@@ -192,6 +220,10 @@ export function agentsReference(): string {
   return page([
     '# Agents',
     '`tacho agents` prints the same information, together with the versions installed on your machine.',
+    '## Support',
+    '- run: `tacho run` starts the agent and records it\n- import: `tacho import` reads its session files\n- watch: its session files are in a known place, where `tacho watch` and `tacho import --all` find them\n- rehearsed: the version of its real program that was run with a scripted model, and the day ([rehearsal](rehearsal.md))',
+    '`tacho doctor` warns if an installed program is newer than the rehearsed version.',
+    usesTable(kept),
     '## Reported facts',
     '- `live`: while the agent works\n- `end`: on its standard output, but only when its work is done\n- `after`: from its session file, after the agent has exited\n- `never`: the agent does not report it',
     'A test compares this table with recordings of each agent, and the real programs are [rehearsed](rehearsal.md) with a scripted\nmodel.',

@@ -23,7 +23,8 @@ const RECORDS_MIN = 5;
 const RECORDINGS_MIN = 3;
 /** Names of fields in programs; other names are keys of a map. */
 const NAME = /^[$A-Za-z_][\w$-]{0,59}$/;
-const NO_SESSION = /(^|\/)(hooks\.jsonl|tool-results\/.*|.*\.meta\.json)$/;
+const NO_SESSION =
+  /(^|\/)(hooks\.jsonl|state\.json|\d+_\w+\.json|tool-results\/.*|.*\.meta\.json)$/;
 const COLUMNS = 96;
 
 interface Seen {
