@@ -44,7 +44,8 @@ export interface Recording {
   truth: Truth | null;
 }
 
-const NOT_MAIN = /[\\/](subagents|tool-results|hooks)[\\/]|\.meta\.json$/;
+const NOT_MAIN =
+  /[\\/](subagents|tool-results|hooks)[\\/]|[\\/]agents[\\/](?!main[\\/])|[\\/](state|\d+_\w+)\.json$|\.meta\.json$/;
 
 /** The first .jsonl or .json file that belongs to no sub-agent and is no attachment. */
 function firstSessionFile(session_dir: string): string | null {
@@ -75,9 +76,11 @@ export function recordingsIn(dir: string, options: TestAgentOptions = {}): Recor
   return recordings.sort((a, b) => a.scenario.localeCompare(b.scenario));
 }
 
-export function pipelineFor(agent: Agent, primary: Channel): Pipeline {
+/** `path`: the main file of a session. */
+export function pipelineFor(agent: Agent, primary: Channel, path?: string): Pipeline {
   const info = recordedRun('r_00000000000000000000000000', agent.id);
-  return new Pipeline({ agent, info, primary, now: null });
+  const decoder = path === undefined ? undefined : agent.session?.decoder({ path });
+  return new Pipeline({ agent, info, primary, now: null, ...(decoder && { decoder }) });
 }
 
 /** All events of these bytes, read in these chunks. */
@@ -96,7 +99,7 @@ export function eventsOf(agent: Agent, channel: Primary, chunks: Iterable<Buffer
 /** The whole recording, including the files of its sub-agents. */
 export async function wholeRun(agent: Agent, recording: Recording): Promise<Event[]> {
   if (recording.channel === 'stdout') return eventsOf(agent, 'stdout', [recording.bytes]);
-  const pipeline = pipelineFor(agent, 'session');
+  const pipeline = pipelineFor(agent, 'session', recording.path);
   const events: Event[] = [];
   for await (const some of sessionEvents(agent, recording.path, pipeline, null))
     events.push(...some);
@@ -545,7 +548,7 @@ const SHOWN: Record<(typeof CAPABILITY_NAMES)[number], Shows> = {
   sub_agents: (draft) => draft.kind === 'call_requested' && draft.data.parent_call_id !== null,
   skills: (draft) =>
     draft.kind === 'skill_used' ||
-    (draft.kind === 'call_requested' && /^(activate_)?skill$/i.test(draft.data.native_tool)),
+    (draft.kind === 'call_requested' && /^(activate_)?skills?$/i.test(draft.data.native_tool)),
   usage: (draft) =>
     draft.kind === 'usage_reported' && Object.values(draft.data.usage).some((n) => n !== null),
   cost: (draft) => draft.kind === 'usage_reported' && draft.data.cost_usd !== null,
@@ -558,7 +561,7 @@ const SHOWN: Record<(typeof CAPABILITY_NAMES)[number], Shows> = {
 /** The drafts of the decoder alone, before anything is added. */
 async function draftsOf(agent: Agent, { channel, path, bytes }: Recording): Promise<Draft[]> {
   const drafts: Draft[] = [];
-  const decoder = channel === 'stdout' ? agent.stream() : agent.session?.decoder();
+  const decoder = channel === 'stdout' ? agent.stream?.() : agent.session?.decoder({ path });
   const parts =
     channel === 'stdout' || !agent.session
       ? [{ bytes, part: undefined }]
@@ -594,6 +597,8 @@ function testCapabilities(
   });
 }
 
+const isSaid = (fact: unknown) => fact !== undefined && fact !== null && fact !== 'unknown';
+
 /** Both values without facts that only one of them has, with paths relative to the work folder. */
 export function saidByBoth(a: unknown, b: unknown): [unknown, unknown] {
   if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
@@ -605,7 +610,7 @@ export function saidByBoth(a: unknown, b: unknown): [unknown, unknown] {
   if (Array.isArray(a) || Array.isArray(b)) return [a, b];
   const [left, right] = [a, b] as [Record<string, unknown>, Record<string, unknown>];
   const pairs = Object.keys(left)
-    .filter((key) => (left[key] ?? null) !== null && (right[key] ?? null) !== null)
+    .filter((key) => isSaid(left[key]) && isSaid(right[key]))
     .map((key) => [key, saidByBoth(left[key], right[key])] as const);
   return [
     Object.fromEntries(pairs.map(([key, [one]]) => [key, one])),
@@ -627,7 +632,8 @@ function testBothChannels(agent: Agent, recordings: readonly Recording[]): void 
         const facts = async (recording: Recording) => {
           const outcome = outcomeOf(await wholeRun(agent, recording));
           const calls = outcome.tool_calls.map(({ duration_ms: _, ...call }) => call);
-          return { calls, message: outcome.message, artifacts: outcome.artifacts };
+          const artifacts = recording.truth?.files === null ? null : outcome.artifacts;
+          return { calls, message: outcome.message, artifacts };
         };
         const [stored, streamed] = saidByBoth(await facts(filed), await facts(live));
         expect(stored).toEqual(streamed);

@@ -44,9 +44,11 @@ export interface Wrong {
 }
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-/** A path relative to the work folder of the recordings. */
+/** A path relative to the work folder of the recordings: captured by hand, or in the rehearsal's sandbox. */
 export const relative = (path: unknown) =>
-  typeof path === 'string' ? path.replace(/^\/home\/user\/project\/?/, '') : path;
+  typeof path === 'string'
+    ? path.replace(/^(?:\/home\/user\/project|\/mnt\/room\/work)\/?/, '')
+    : path;
 
 class Comparison {
   readonly wrong: Wrong[] = [];

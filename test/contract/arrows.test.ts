@@ -59,9 +59,13 @@ const PURE = [
 const IMPURE =
   /from 'node:|import\('node:|\bDate\.now\(|new Date\(\)|Math\.random\(|performance\.now\(/;
 /** Schemas are read at build time only: they would bring the schema library into every start. */
-const SCHEMAS = /^model\/(event|outcome|run-event|parts|live)\.ts$/;
+const SCHEMAS = /^model\/(event|outcome|run-event|parts|live|comparison|audit)\.ts$/;
 /** The built-in agent and the agent for any program may be named. */
-const NAMES = (await allAgents()).filter(({ binaries }) => binaries.length > 0).map(({ id }) => id);
+const NAMES = (await allAgents())
+  .filter(({ binaries }) => binaries.length > 0)
+  .map(({ id }) => id)
+  // A common word, which says nothing about the agent.
+  .filter((id) => id !== 'cursor');
 const AGENT_NAME = new RegExp(`\\b(${NAMES.join('|')})\\b`, 'i');
 /** An example in a help text. */
 const EXAMPLE = /\$ .*\b(tacho|claude)\b/;

@@ -1,6 +1,15 @@
 /** Every command except `run`: convert, replay, runs, agents, schema, completion, help, and error messages. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkEvent, checkOutcome, checkRunEvent } from '../../src/model/generated/checks.ts';
@@ -291,11 +300,14 @@ test('agents lists all agents, or one with its capabilities, also as JSON, and r
   const all = await tacho(['agents']);
   expect(all.code).toBe(0);
   expect(all.stdout).toMatch(
-    /^AGENT +NAME +VERSION, OR HOW TO INSTALL IT\nclaude +Claude Code +\S/,
+    /^AGENT +NAME +RUN +IMPORT +WATCH +REHEARSED +VERSION, OR HOW TO INSTALL IT\nclaude +Claude Code +yes +yes +yes +\d\S+ +\S/,
   );
-  expect(all.stdout).toMatch(/^demo +Demo \(built in\) +built in: nothing to install$/m);
+  expect(all.stdout).toMatch(
+    /^demo +Demo \(built in\) +yes +yes +yes +no +built in: nothing to install$/m,
+  );
   const one = await tacho(['agents', 'claude']);
   expect(one.stdout).toMatch(/call starts +never/);
+  expect(one.stdout).toMatch(/rehearsed +@anthropic-ai\/claude-code \S+ \(\d{4}-\d\d-\d\d\)/);
   const rows = await json('agents', '--json');
   expect(rows.map((row: Row) => row.id)).toEqual(expect.arrayContaining(['claude', 'demo']));
   const unknown = await tacho(['agents', 'nobody']);
@@ -304,6 +316,62 @@ test('agents lists all agents, or one with its capabilities, also as JSON, and r
     expect.stringMatching(/^error: unknown agent "nobody"/),
   ]);
 });
+
+verifies('AG-17', 'doctor warns about a program that is newer than the rehearsed one', async () => {
+  const [{ version }] = (await json('agents', 'claude', '--json'))[0].rehearsed;
+  const folder = join(place.folder, 'newer');
+  mkdirSync(folder);
+  const program = (says: string) =>
+    writeFileSync(join(folder, 'claude'), `#!/bin/sh\necho '${says} (Claude Code)'\n`, {
+      mode: 0o755,
+    });
+  const env = { PATH: `${folder}:${process.env.PATH}` };
+  const finding = async (says: string): Promise<Row> => {
+    program(says);
+    const { stdout } = await tacho(['doctor', '--json'], { env });
+    return JSON.parse(stdout).find((row: Row) => row.name === 'agent claude');
+  };
+  expect(await finding(version)).toMatchObject({ ok: true, detail: `version ${version}` });
+  const newer = version.replace(/\d+$/, (patch: string) => String(Number(patch) + 1000));
+  expect(await finding(newer)).toMatchObject({
+    ok: null,
+    detail: expect.stringContaining(`version ${newer}, newer than the rehearsed ${version} (20`),
+  });
+  expect(await finding('0.0.1')).toMatchObject({
+    ok: null,
+    detail: expect.stringMatching(/^version 0\.0\.1, checked versions: /),
+  });
+});
+
+verifies(
+  'AG-15',
+  'an agent with only session files is imported, and running it names what works',
+  async () => {
+    const run = await tacho(['run', '--agent', 'cursor', 'hello']);
+    expect([run.code, run.stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /^error: tacho cannot run Cursor; import its sessions with: tacho import cursor/,
+      ),
+    ]);
+    const output = await tacho(['convert', '--agent', 'cursor', recording]);
+    expect([output.code, output.stderr]).toEqual([
+      2,
+      expect.stringContaining('Cursor has no known output: use --from session'),
+    ]);
+    const home = join(place.folder, 'cursor-home');
+    cpSync(join(root, 'src/agents/cursor/testdata/work/session'), home, { recursive: true });
+    const imported = await tacho(['import', 'cursor', '--all', '--json'], { env: { HOME: home } });
+    expect(imported.records).toMatchObject([
+      {
+        state: 'imported',
+        agent: 'cursor',
+        session_id: expect.any(String),
+        prompt: 'Fix the greeting.',
+      },
+    ]);
+  },
+);
 
 test('schema lists the names, prints each schema as committed, and reports an unknown one', async () => {
   const names = (await tacho(['schema'])).stdout.trimEnd().split('\n');

@@ -66,6 +66,7 @@ describe('transcripts', () => {
               score: 1,
               pass_rate: 1,
               runs: [{ run_id: 'r_9', verdict: 'pass', score: 1 }],
+              repeats: null,
               assertions: [
                 {
                   type: 'skill-trigger',

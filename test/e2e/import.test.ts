@@ -143,7 +143,7 @@ verifies(
   },
 );
 
-verifies('AG-15', 'a session that has grown replaces its earlier import', async () => {
+verifies(['AG-15', 'WA-3'], 'a session that has grown keeps its run', async () => {
   const { first, second } = twoTurns();
   const path = write(ID, first);
   const copy = join(place.folder, 'copy.jsonl');
@@ -151,10 +151,10 @@ verifies('AG-15', 'a session that has grown replaces its earlier import', async 
   const early = (await importing('claude', '--session', ID)).rows[0];
   appendFileSync(path, second);
   const late = (await importing('--session', ID)).rows[0];
-  expect(late).toEqual({ ...late, state: 'imported', replaced: [early.run_id] });
+  expect(late).toEqual({ ...late, state: 'grown', run_id: early.run_id, replaced: [] });
   expect((await outcome(late.run_id)).tool_calls.length).toBe(2);
   const again = (await importing('claude', copy)).rows[0];
-  expect(again).toEqual({ ...again, state: 'older', run_id: null });
+  expect(again).toEqual({ ...again, state: 'known', run_id: early.run_id });
   expect((await runs()).map((row) => row.run_id)).toEqual([late.run_id]);
 });
 

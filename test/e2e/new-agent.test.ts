@@ -9,8 +9,8 @@ import { verifies } from './verifies.ts';
 const place = usePlace();
 const LINE = "  toy: async () => (await import('./toy/index.ts')).toy,\n";
 const LINES_MAX = 120;
-const COPIED = ['bin', 'docs', 'schema', 'scripts', 'src', 'test', 'biome.json', 'package.json'];
-const MORE = ['README.md', 'tsconfig.json', 'vitest.config.ts'];
+const COPIED = ['bin', 'docs', 'rehearsal', 'schema', 'scripts', 'src', 'test', 'biome.json'];
+const MORE = ['package.json', 'README.md', 'tsconfig.json', 'vitest.config.ts'];
 
 /** Tests over all agents; of some only the toy's tests are run, because the others take long. */
 const SHARED = [
@@ -131,6 +131,10 @@ verifies(
       version: '1.0.0',
       version_checked: true,
       checked_versions: ['1.0.0'],
+      run: true,
+      import: false,
+      watch: false,
+      rehearsed: [],
       install: 'it is in the test',
       capabilities: null,
       approval: null,

@@ -206,8 +206,8 @@ test('all entries, the schemas and package.json can be imported, also with requi
     console.log(require('tacho/package.json').name, require('tacho/schema/event.json').title);`);
   expect(stderr).toBe('');
   expect(stdout.split('\n')).toEqual([
-    'tacho true TachoError agents compareEvals connect convert doctor drift grade openStore record run runEval runEvents validate',
-    'tacho/store true TachoError openStore',
+    'tacho true QueryError TachoError agents alignCalls callsOf compareEvals compareRuns connect convert doctor drift grade openStore parseQuery record run runEval runEvents validate',
+    'tacho/store true QueryError TachoError alignCalls callsOf compareRuns openStore parseQuery',
     'tacho/live true TachoError connect',
     'tacho/evals true TachoError compareEvals grade runEval',
     'tacho tacho.event.v1',

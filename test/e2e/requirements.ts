@@ -168,6 +168,42 @@ const DASHBOARD: Texts = {
 
 const WATCH: Texts = {
   1: 'one store per user, or a .tacho folder here or above; every run records its project',
+  2: 'watch follows the session stores of all agents; one watcher per store',
+  3: 'a session that grows is a run that grows, with the same id',
+  4: 'the cost is proportional to the new bytes; nothing journalled is parsed again',
+  5: 'file events are hints, stat is the truth; folders that appear later are found',
+  6: 'truncated, rewritten, renamed, copied, deleted, compressed and archived files, and databases',
+  7: 'files that look like sessions are counted and named; unreadable ones are set aside once',
+  8: 'from the write of the agent to the durable event: p95 at most 250 ms',
+  9: 'every unfinished run has a state with evidence',
+  10: 'the first start imports the newest sessions first, and shows its progress',
+  11: "each agent's own retention is reported, and how many sessions it affects",
+  12: 'include, exclude, agents, and a metadata-only mode',
+  13: 'a service is installed and removed; health is reported',
+  14: 'watch --live sends what it follows to a collector',
+  15: 'killed at any moment: nothing is lost and nothing twice',
+  16: 'notifications by rules: desktop, webhook, command',
+};
+/** Built in a later session of the same part. */
+const WATCH_LATER = new Set([8, 10, 14, 15]);
+
+const SEARCH: Texts = {
+  1: 'tacho search finds runs and events by words, phrases, prefixes and fields; mistakes have a position',
+  2: 'hits show run, time, agent, project, event and a marked snippet; sorted by relevance or time',
+  3: 'the search index has no texts, follows the journal, is rebuildable and forgets removed runs',
+  4: 'the first page of a search is fast with 100,000 runs and 10 GB of journal',
+  5: 'tacho usage sums up tokens, cost and runs; forks and resumed sessions count once',
+  6: 'costs are those of the agent, or computed and marked; unknown stays unknown',
+  7: 'every figure of usage can be explained',
+  8: 'tacho audit lists destructive commands, secrets, network access and approvals',
+};
+
+/** Built by the next merge. */
+const USAGE = new Set([5, 6, 7]);
+
+const COMPARING: Texts = {
+  1: 'runs are aligned call by call, the first divergence is marked, and --fail-on divergence gates',
+  2: 'several runs: shared calls, where they part, distributions, the medoid; used by eval --repeat',
 };
 
 export const REQUIREMENTS: readonly Requirement[] = [
@@ -179,6 +215,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('LP', LIVE, now),
   ...requirements('CF', CONFORMANCE, now),
   ...requirements('EV', EVALS, now),
-  ...requirements('WA', WATCH, now),
+  ...requirements('WA', WATCH, (number) => (WATCH_LATER.has(number) ? 'G' : null)),
+  ...requirements('SE', SEARCH, (number) => (USAGE.has(number) ? 'G' : null)),
+  ...requirements('RR', COMPARING, now),
   ...requirements('DB', DASHBOARD, inPart('E')),
 ];

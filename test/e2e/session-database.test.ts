@@ -84,7 +84,7 @@ verifies(
 
 verifies(
   'AG-15',
-  'a session that continues after its import replaces the earlier import',
+  'a session that continues after its import keeps its run',
   async () => {
     keep(['text']);
     const [before] = (await importing('--all')).rows;
@@ -100,7 +100,7 @@ verifies(
     add('message', 'msg_zzz', id, JSON.stringify(info));
     add('part', 'prt_zzz', 'msg_zzz', id, JSON.stringify(text));
     const [after] = (await importing('--all')).rows;
-    expect(after).toMatchObject({ state: 'imported', replaced: [before.run_id] });
+    expect(after).toMatchObject({ state: 'grown', run_id: before.run_id, replaced: [] });
   },
   60_000,
 );
