@@ -73,13 +73,14 @@ tests:
   const failed =
     '      fail  command (0.00): `echo 2 failed; exit 1`: exit code 1, expected 0; stdout: "2 failed"';
   // The failed assertion is shown although the test passes.
-  expect(lines.slice(0, 6).sort()).toEqual(
+  expect(lines.slice(0, 7).sort()).toEqual(
     [
       failed,
       failed,
       'pass  works #1  0.80  ID',
       'pass  works #2  0.80  ID',
       'pass  works: 2 of 2 runs passed, mean score 0.80',
+      '      the runs share 10 calls and do not part',
       '1 test: 1 passed, 0 failed',
     ].sort(),
   );
