@@ -8,6 +8,7 @@ import { writeAtomic } from '../../store/files.ts';
 import { lockState } from '../../store/kernel-lock.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import type { NotifyStatus } from './notify.ts';
+import type { WatchLiveStatus } from './watch-live.ts';
 
 export interface Health {
   /** Process id of the watcher. */
@@ -33,6 +34,8 @@ export interface Health {
   set_aside_count: number;
   /** Notifications since it started. Null: there are no rules. */
   notified: NotifyStatus | null;
+  /** The connection to a collector. Null: there is none. */
+  live: WatchLiveStatus | null;
 }
 
 const STAGE = 'watch';

@@ -21,6 +21,7 @@ import { type Candidate, Folders } from './folders.ts';
 import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
 import { Seen } from './seen.ts';
+import type { WatchLive } from './watch-live.ts';
 
 /** The request to a watcher, and the functions that it calls. */
 export interface Watching {
@@ -41,6 +42,8 @@ interface WatcherParts extends Watching {
   privacy: Privacy;
   /** Null: there are no rules. */
   notifier: ReturnType<typeof createNotifier> | null;
+  /** Null: nothing is sent to a collector. */
+  live: WatchLive | null;
   state: StateDir;
   index: Index;
   journal: Journal;
@@ -217,6 +220,7 @@ export class Watcher {
       } finally {
         release();
       }
+      await this.#parts.live?.send();
     }
   }
 
@@ -247,6 +251,8 @@ export class Watcher {
   #took(target: ImportTarget, imported: Imported): void {
     this.#seen.add(target, imported);
     const { state, run_id } = imported;
+    if (run_id !== null && (state === 'imported' || state === 'grown'))
+      this.#parts.live?.changed(run_id, this.#caught_up && state === 'grown');
     if (this.#caught_up && (state === 'imported' || state === 'grown')) {
       const now_ms = Date.now();
       const written_ms = this.#folders.files.get(target.path)?.modified_ms ?? now_ms;
@@ -259,7 +265,8 @@ export class Watcher {
 
   /** New events of a run. Its row may not exist yet. */
   #observe({ agent }: ImportTarget, events: readonly Event[]): void {
-    const { notifier } = this.#parts;
+    const { notifier, live } = this.#parts;
+    live?.observe(events);
     for (const event of notifier === null ? [] : events) {
       const { run_id } = event;
       const known = this.#parts.index.getRun(run_id);
@@ -271,12 +278,15 @@ export class Watcher {
 
   /** Notifies of states, and writes the health of the watcher. */
   async #report(): Promise<void> {
-    const { state, index, notifier, agents } = this.#parts;
-    if (this.#caught_up && notifier !== null)
-      for (const [run_id, { state: name, reason }] of await unfinishedStates(index)) {
-        const outcome = index.getRun(run_id);
-        if (outcome !== null) notifier.state(runOf(outcome), name, reason);
+    const { state, index, notifier, live, agents } = this.#parts;
+    if (this.#caught_up && (notifier ?? live) !== null) {
+      const states = await unfinishedStates(index);
+      for (const [run_id, { state: name, reason }] of states) {
+        const outcome = notifier === null ? null : index.getRun(run_id);
+        if (outcome !== null) notifier?.state(runOf(outcome), name, reason);
       }
+      await live?.tick(states);
+    }
     const now_ms = Date.now();
     this.#lags = this.#lags.filter(({ at_ms }) => now_ms - at_ms < LAG_WINDOW_MS);
     const set_aside = [...this.#seen.set_aside].map(([path, why]) => ({ path, why }));
@@ -293,6 +303,7 @@ export class Watcher {
       set_aside: set_aside.slice(0, SET_ASIDE_SHOWN),
       set_aside_count: set_aside.length,
       notified: notifier?.status() ?? null,
+      live: live?.status() ?? null,
     });
   }
 }
