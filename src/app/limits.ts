@@ -139,6 +139,13 @@ export const APP_LIMITS = {
   watch_live_again_ms: 60_000,
   /** The list of runs that were sent: 100 bytes for each change since the watcher started. */
   watch_live_book_bytes_max: 256 * 1024 * 1024,
+  /** Wait before a collector starts its watcher again; doubled each time, up to the second value. */
+  watch_again_ms: 1_000,
+  watch_again_ms_max: 300_000,
+  /** How often a collector looks whether the store has no other watcher any more. */
+  watch_beside_ms: 30_000,
+  /** How long a watcher has to end with its collector: it can be killed at any time. */
+  watch_stop_ms: 5_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
   watch_slice_ms: 500,
   /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */

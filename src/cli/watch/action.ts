@@ -24,8 +24,6 @@ export interface WatchFlags extends LiveFlags {
   yes?: true;
   json?: true;
   redact?: string[];
-  /** Ends with its input: the process that started it has ended. */
-  untilInputEnds?: true;
 }
 
 const CHANGES = new Set<Imported['state']>(['imported', 'grown']);
@@ -69,11 +67,6 @@ async function follow(
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => stop.abort());
-  if (flags.untilInputEnds)
-    process.stdin
-      .resume()
-      .on('end', () => stop.abort())
-      .on('error', () => stop.abort());
   const live = liveOf(flags) ?? null;
   if (live !== null) await warnInsecure((await sendingTo(live, state_dir)).url, io);
   const progress = new ProgressLine(io);

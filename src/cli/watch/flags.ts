@@ -1,5 +1,5 @@
 /** `tacho watch`: the flags. The action is loaded only when it runs. */
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { redactOption } from '../arguments.ts';
 import type { Done, Io } from '../command.ts';
 import { collectorFlags } from '../run-flags.ts';
@@ -34,7 +34,6 @@ export function defineWatch(program: Command, io: Io, done: Done): void {
     .option('--json', 'print a JSON object per change, one per line; with --status: one object')
     .addOption(redactOption());
   collectorFlags(command, 'send each session that changes from now on to a collector')
-    .addOption(new Option('--until-input-ends').hideHelp())
     .addHelpText('after', EXAMPLES)
     .action(async (agents: string[], flags: WatchFlags) => {
       const { watchCommand } = await import('./action.ts');
