@@ -6,7 +6,9 @@
 import { homeFolder } from '../../lib/home.ts';
 import type { Event } from '../../model/event.ts';
 import { APP_LIMITS } from '../limits.ts';
+import type { States } from '../runs/unfinished.ts';
 import { type ActionContext, post, runProgram, showOnDesktop } from './notify-actions.ts';
+import { NotifyMemory } from './notify-memory.ts';
 import type { NotifyRule } from './notify-rules.ts';
 import { type Notification, type NotifyRun, plain, RuleState } from './notify-state.ts';
 
@@ -25,14 +27,17 @@ interface NotifyOptions {
   env: NodeJS.ProcessEnv;
   platform?: NodeJS.Platform;
   home?: string;
+  /** What earlier watchers told. Default: nothing. */
+  memory?: NotifyMemory;
 }
 
 export function createNotifier(rules: readonly NotifyRule[], options: NotifyOptions) {
   const { env, platform = process.platform, home = homeFolder() } = options;
+  const { memory = new NotifyMemory(null) } = options;
   const stop = new AbortController();
   const context: ActionContext = { env, platform, home, signal: stop.signal };
   const outgoing = new Outgoing(context);
-  const watching = rules.map((rule) => new RuleState(rule, outgoing));
+  const watching = rules.map((rule) => new RuleState(rule, outgoing, memory));
   const each = (run: NotifyRun, act: (state: RuleState) => void) => {
     for (const one of watching) if (one.isAbout(run)) act(one);
   };
@@ -40,6 +45,15 @@ export function createNotifier(rules: readonly NotifyRule[], options: NotifyOpti
     /** The run has this state now. `reason`: the evidence, for people. */
     state: (run: NotifyRun, state: string, reason: string | null) =>
       each(run, (one) => one.state(run, state, reason)),
+    /** The states of all unfinished runs now. `runOf`: null for a run that was removed. */
+    states(now: States, runOf: (run_id: string) => NotifyRun | null) {
+      const names = new Map([...now].map(([run_id, { state }]) => [run_id, state]));
+      for (const [run_id, state] of memory.changes(names)) {
+        const run = runOf(run_id);
+        const reason = now.get(run_id)?.reason ?? null;
+        if (run !== null) each(run, (one) => one.state(run, state, reason));
+      }
+    },
     /** The run has cost this much so far. Null: unknown. */
     cost: (run: NotifyRun, usd: number | null) => each(run, (one) => one.cost(run, usd)),
     /** An event of the run. Only calls and changed files are compared with rules. */

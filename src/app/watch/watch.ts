@@ -14,6 +14,7 @@ import { type LiveRunConfig, type LiveRunOptions, sendingTo } from '../live/dest
 import { prepare } from '../sessions/import.ts';
 import { watchLife, watchLock } from './health.ts';
 import { createNotifier } from './notify.ts';
+import { NotifyMemory } from './notify-memory.ts';
 import { isIncluded, type WatchConfig } from './watch-config.ts';
 import type { LiveParts, WatchLive } from './watch-live.ts';
 import { Watcher, type Watching } from './watcher.ts';
@@ -55,7 +56,8 @@ export async function watchSessions(request: WatchRequest): Promise<void> {
   using index = openIndex(state);
   const journal = openJournal(state.journal, { index });
   const rules = user.watch.notify;
-  const notifier = rules.length === 0 ? null : createNotifier(rules, { env });
+  const notifier =
+    rules.length === 0 ? null : createNotifier(rules, { env, memory: new NotifyMemory(state) });
   let live: WatchLive | null = null;
   let watcher: Watcher | null = null;
   try {

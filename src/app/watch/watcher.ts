@@ -281,10 +281,10 @@ export class Watcher {
     const { state, index, notifier, live, agents } = this.#parts;
     if (this.#caught_up && (notifier ?? live) !== null) {
       const states = await unfinishedStates(index);
-      for (const [run_id, { state: name, reason }] of states) {
-        const outcome = notifier === null ? null : index.getRun(run_id);
-        if (outcome !== null) notifier?.state(runOf(outcome), name, reason);
-      }
+      notifier?.states(states, (run_id) => {
+        const outcome = index.getRun(run_id);
+        return outcome && runOf(outcome);
+      });
       await live?.tick(states);
     }
     const now_ms = Date.now();
