@@ -5,9 +5,11 @@
  */
 import { join } from 'node:path';
 import { readTextFile } from '../../lib/text-file.ts';
+import type { UnfinishedState } from '../../model/unfinished.ts';
 import { writeAtomic } from '../../store/files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import type { States } from '../runs/unfinished.ts';
 
 const STAGE = 'watch';
 
@@ -31,18 +33,18 @@ export class NotifyMemory {
     this.#over = new Set(over);
   }
 
-  /** Takes the states of all unfinished runs now. Returns those that changed; `finished`: it was unfinished before. */
-  changes(now: ReadonlyMap<string, string>): Map<string, string> {
+  /** Takes the states of all unfinished runs now. Returns those that changed; null: the run is finished. */
+  changes(now: States): Map<string, UnfinishedState | null> {
     const before = this.#states;
-    const changed = new Map<string, string>();
+    const changed = new Map<string, UnfinishedState | null>();
     // At the start, nothing is known about when a run got into its state.
-    for (const [run_id, state] of now)
-      if (before.get(run_id) !== state && (before.has(run_id) || !this.#first))
-        changed.set(run_id, state);
-    for (const run_id of before.keys()) if (!now.has(run_id)) changed.set(run_id, 'finished');
+    for (const [run_id, one] of now)
+      if (before.get(run_id) !== one.state && (before.has(run_id) || !this.#first))
+        changed.set(run_id, one);
+    for (const run_id of before.keys()) if (!now.has(run_id)) changed.set(run_id, null);
     const same = changed.size === 0 && now.size === before.size;
     this.#first = false;
-    this.#states = new Map(now);
+    this.#states = new Map([...now].map(([run_id, { state }]) => [run_id, state]));
     if (!same) this.#save();
     return changed;
   }

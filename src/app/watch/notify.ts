@@ -6,7 +6,6 @@
 import { homeFolder } from '../../lib/home.ts';
 import type { Event } from '../../model/event.ts';
 import { APP_LIMITS } from '../limits.ts';
-import type { States } from '../runs/unfinished.ts';
 import { type ActionContext, post, runProgram, showOnDesktop } from './notify-actions.ts';
 import { NotifyMemory } from './notify-memory.ts';
 import type { NotifyRule } from './notify-rules.ts';
@@ -45,15 +44,6 @@ export function createNotifier(rules: readonly NotifyRule[], options: NotifyOpti
     /** The run has this state now. `reason`: the evidence, for people. */
     state: (run: NotifyRun, state: string, reason: string | null) =>
       each(run, (one) => one.state(run, state, reason)),
-    /** The states of all unfinished runs now. `runOf`: null for a run that was removed. */
-    states(now: States, runOf: (run_id: string) => NotifyRun | null) {
-      const names = new Map([...now].map(([run_id, { state }]) => [run_id, state]));
-      for (const [run_id, state] of memory.changes(names)) {
-        const run = runOf(run_id);
-        const reason = now.get(run_id)?.reason ?? null;
-        if (run !== null) each(run, (one) => one.state(run, state, reason));
-      }
-    },
     /** The run has cost this much so far. Null: unknown. */
     cost: (run: NotifyRun, usd: number | null) => each(run, (one) => one.cost(run, usd)),
     /** An event of the run. Only calls and changed files are compared with rules. */

@@ -56,8 +56,8 @@ export async function watchSessions(request: WatchRequest): Promise<void> {
   using index = openIndex(state);
   const journal = openJournal(state.journal, { index });
   const rules = user.watch.notify;
-  const notifier =
-    rules.length === 0 ? null : createNotifier(rules, { env, memory: new NotifyMemory(state) });
+  const memory = new NotifyMemory(state);
+  const notifier = rules.length === 0 ? null : createNotifier(rules, { env, memory });
   let live: WatchLive | null = null;
   let watcher: Watcher | null = null;
   try {
@@ -71,6 +71,7 @@ export async function watchSessions(request: WatchRequest): Promise<void> {
         includes: (session) => isIncluded(session, user.watch),
         metadata_only: request.metadata_only || user.watch.metadata_only,
       },
+      memory,
       notifier,
       live,
       state,

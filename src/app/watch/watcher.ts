@@ -8,18 +8,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import type { UnfinishedState } from '../../model/unfinished.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { tryStoreLock } from '../../store/store-lock.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { unfinishedStates } from '../runs/unfinished.ts';
+import { forgetFinished, type States, unfinishedStates } from '../runs/unfinished.ts';
 import { type Imported, Importer, type ImportTarget, type Privacy } from '../sessions/import.ts';
 import { familiesOf } from '../sessions/import-shares.ts';
 import { type Candidate, Folders } from './folders.ts';
 import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
+import type { NotifyMemory } from './notify-memory.ts';
 import { Seen } from './seen.ts';
 import type { WatchLive } from './watch-live.ts';
 
@@ -33,8 +35,15 @@ export interface Watching {
   signal: AbortSignal;
   /** Called after each session that was looked at. `left`: how many wait. */
   took(imported: Imported, left: number): void;
+  /** Called for each run that got into another state, or was finished. */
+  stated?: ((stated: Stated) => void) | undefined;
   /** Called once all sessions that exist are imported. */
   caughtUp(): Promise<void> | void;
+}
+
+/** A run and its new state. Null: it is finished. */
+export interface Stated extends NotifyRun {
+  unfinished: UnfinishedState | null;
 }
 
 interface WatcherParts extends Watching {
@@ -42,6 +51,7 @@ interface WatcherParts extends Watching {
   privacy: Privacy;
   /** Null: there are no rules. */
   notifier: ReturnType<typeof createNotifier> | null;
+  memory: NotifyMemory;
   /** Null: nothing is sent to a collector. */
   live: WatchLive | null;
   state: StateDir;
@@ -276,15 +286,25 @@ export class Watcher {
     }
   }
 
+  /** Reports the states that changed. */
+  #tell(states: States): void {
+    const { index, memory, notifier, stated } = this.#parts;
+    for (const [run_id, unfinished] of memory.changes(states)) {
+      const outcome = index.getRun(run_id);
+      if (outcome === null) continue;
+      const run = runOf(outcome);
+      stated?.({ ...run, unfinished });
+      notifier?.state(run, unfinished?.state ?? 'finished', unfinished?.reason ?? null);
+    }
+  }
+
   /** Notifies of states, and writes the health of the watcher. */
   async #report(): Promise<void> {
     const { state, index, notifier, live, agents } = this.#parts;
-    if (this.#caught_up && (notifier ?? live) !== null) {
+    if (this.#caught_up) {
       const states = await unfinishedStates(index);
-      notifier?.states(states, (run_id) => {
-        const outcome = index.getRun(run_id);
-        return outcome && runOf(outcome);
-      });
+      forgetFinished(index, states);
+      this.#tell(states);
       await live?.tick(states);
     }
     const now_ms = Date.now();

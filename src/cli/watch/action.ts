@@ -13,7 +13,7 @@ import type { Io } from '../command.ts';
 import { warnInsecure } from '../insecure.ts';
 import { ProgressLine } from '../progress-line.ts';
 import { type LiveFlags, liveOf, sayOfLive } from '../run-options.ts';
-import { sessionText } from '../session-line.ts';
+import { sessionText, stateText } from '../session-line.ts';
 
 export interface WatchFlags extends LiveFlags {
   once?: true;
@@ -97,6 +97,10 @@ async function follow(
       counts.stored += 1;
       if (flags.json) void io.out.json(`${JSON.stringify(imported)}\n`);
       else if (!first) void io.out.write(sessionText(imported));
+    },
+    stated(stated) {
+      if (flags.json) void io.out.json(`${JSON.stringify(stated)}\n`);
+      else void io.out.write(stateText(stated));
     },
     async caughtUp() {
       first = false;
