@@ -37,6 +37,15 @@ export async function unfinishedStates(index: Index, now_ms = Date.now()): Promi
   return states;
 }
 
+/** The state of one run; null if it is finished. */
+export async function unfinishedOf(
+  state: StateDir,
+  run_id: string,
+): Promise<UnfinishedState | null> {
+  using index = openIndex(state);
+  return (await unfinishedStates(index)).get(run_id) ?? null;
+}
+
 /** Removes the evidence of runs that nobody continued for long. */
 export function forgetFinished(index: Index, states: States, now_ms = Date.now()): void {
   for (const { run_id, evidence } of index.unfinished())
