@@ -11,11 +11,13 @@ import type { StateDir } from '../../store/state-dir.ts';
 import type { NotifyStatus } from './notify.ts';
 import type { WatchLiveStatus } from './watch-live.ts';
 
+/** Health of a watcher. */
 export interface Health {
   /** Process id of the watcher. */
   pid: number;
-  /** When it started, and when this was written, in milliseconds since 1970. */
+  /** When it started, in milliseconds since 1970. */
   started_ms: number;
+  /** When this was written. */
   written_ms: number;
   /** Ids of the agents that it follows. */
   agents: string[];
@@ -63,11 +65,13 @@ function readHealth(state: StateDir): Health | null {
 /** A watcher that did not write its health for this long is stalled. */
 const STALLED_MS = 60_000;
 
+/** Whether a watcher runs, and how. */
 export interface WatchStatus {
   /** Whether a watcher runs now. */
   running: boolean;
   /** Whether it runs, but has not reported for a minute: it hangs, or one import takes long. */
   stalled: boolean;
+  /** What the last watcher reported last. Null if none ever ran. */
   health: Health | null;
 }
 

@@ -12,7 +12,9 @@ import { matchesPath } from './path-rules.ts';
 
 /** The run of a notification. */
 export interface NotifyRun {
+  /** Id of the run. */
   run_id: string;
+  /** Id of the agent. */
   agent: string;
   /** Path of its project; null if unknown. */
   project: string | null;

@@ -15,10 +15,13 @@ export type { Notification, NotifyRun } from './notify-state.ts';
 
 /** Counters since the watcher started. */
 export interface NotifyStatus {
+  /** Actions that succeeded. */
   sent: number;
+  /** Actions that failed. */
   failed: number;
   /** Not sent, because of an interval or the limit per minute. */
   held_back: number;
+  /** The last failure; null if there was none. */
   last_failure: string | null;
 }
 

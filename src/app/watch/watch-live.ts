@@ -21,14 +21,17 @@ import { LiveSession, sessionId } from './live-session.ts';
 
 /** Health of the connection to a collector. */
 export interface WatchLiveStatus {
+  /** Address of the collector. */
   url: string;
+  /** Whether it is connected now. */
   connected: boolean;
   /** When sending to this collector began: what did not change since is not sent. Milliseconds since 1970. */
   since_ms: number;
   /** Sessions without an end. */
   open: number;
-  /** Messages in the outbox that the collector has not stored, and the bytes of these outboxes. */
+  /** Messages in the outbox that the collector has not stored. */
   waiting_messages: number;
+  /** Bytes of these outboxes. */
   waiting_bytes: number;
   /** Runs with events in the journal that are not in the outbox yet. */
   behind: number;

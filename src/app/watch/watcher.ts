@@ -43,6 +43,7 @@ export interface Watching {
 
 /** A run and its new state. Null: it is finished. */
 export interface Stated extends NotifyRun {
+  /** Its state, with the evidence; null if it is finished. */
   unfinished: UnfinishedState | null;
 }
 
