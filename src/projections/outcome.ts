@@ -95,7 +95,8 @@ function takeFacts(facts: Facts, event: Event): void {
   if (event.kind === 'run_started') facts.prompt = event.data.prompt ?? facts.prompt;
   else if (event.kind === 'message_finished') {
     const { role, parent_call_id, synthetic, text } = event.data;
-    if (role === 'user' && parent_call_id === null && !synthetic) facts.prompt ??= text;
+    // Empty: it was removed, or there is only an image.
+    if (role === 'user' && parent_call_id === null && !synthetic) facts.prompt ??= text || null;
   }
 }
 

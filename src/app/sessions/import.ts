@@ -38,7 +38,7 @@ export interface ImportTarget {
   agent: Agent;
   /** The main file. */
   path: string;
-  /** Requested by file name or session id: restored even if its import was deleted. */
+  /** Requested by file name or session id: imported even if it was deleted, or the settings exclude it. */
   by_name: boolean;
   /** The state of the main file, as a watcher saw it. */
   stamp?: string;
@@ -86,7 +86,7 @@ export interface Imported {
 
 /** Restrictions of what is stored. */
 export interface Privacy {
-  /** Whether the session may be stored at all. */
+  /** Whether the session may be stored at all, unless it was requested by name. */
   includes(session: { session_file: string; cwd: string | null }): boolean;
   metadata_only: boolean;
 }
@@ -233,7 +233,7 @@ export class Importer {
     if (!whole.speaks) return silent(target, whole);
     const { session_id, cwd } = whole;
     const { privacy } = this.#parts;
-    if (privacy?.includes({ session_file: source.path, cwd }) === false)
+    if (!by_name && privacy?.includes({ session_file: source.path, cwd }) === false)
       return { state: 'excluded', session_id, run_id: null };
     const sha256 = await identityOf(source, whole);
     const same = this.#ledger.imported(agent.id, sha256);

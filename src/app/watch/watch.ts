@@ -15,7 +15,8 @@ import { prepare } from '../sessions/import.ts';
 import { watchLife, watchLock } from './health.ts';
 import { createNotifier } from './notify.ts';
 import { NotifyMemory } from './notify-memory.ts';
-import { isIncluded, type WatchConfig } from './watch-config.ts';
+import { privacyOf } from './privacy.ts';
+import type { WatchConfig } from './watch-config.ts';
 import type { LiveParts, WatchLive } from './watch-live.ts';
 import { Watcher, type Watching } from './watcher.ts';
 
@@ -67,10 +68,7 @@ export async function watchSessions(request: WatchRequest): Promise<void> {
       ...request,
       agents,
       redact: [...request.redact, ...user.redact],
-      privacy: {
-        includes: (session) => isIncluded(session, user.watch),
-        metadata_only: request.metadata_only || user.watch.metadata_only,
-      },
+      privacy: privacyOf(user, request.metadata_only),
       memory,
       notifier,
       live,
