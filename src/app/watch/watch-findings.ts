@@ -4,6 +4,7 @@ import { durationText, plural } from '../../lib/figures.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { findStrays } from '../sessions/strays.ts';
 import { liveText, watchStatus } from './health.ts';
+import { installedService } from './service.ts';
 
 interface WatchFinding {
   name: string;
@@ -16,6 +17,7 @@ export async function watchFindings(
   env: NodeJS.ProcessEnv,
 ): Promise<WatchFinding[]> {
   const findings = state === null ? [] : [watcher(state)];
+  findings.push(...service());
   const strays = await findStrays(await allAgents(), env);
   if (strays.length > 0) {
     const [first] = strays;
@@ -23,6 +25,21 @@ export async function watchFindings(
     findings.push({ name: 'strays', ok: null, detail });
   }
   return findings;
+}
+
+function service(): WatchFinding[] {
+  try {
+    const found = installedService();
+    if (found === null) return [];
+    const { path, missing } = found;
+    const detail =
+      missing.length === 0
+        ? path
+        : `${path} starts ${missing.join(' and ')}, which no longer exists: install it again with tacho watch --install`;
+    return [{ name: 'service', ok: missing.length === 0 ? true : null, detail }];
+  } catch (error) {
+    return [{ name: 'service', ok: null, detail: (error as Error).message }];
+  }
 }
 
 function watcher(state: StateDir): WatchFinding {
