@@ -166,7 +166,7 @@ export const APP_LIMITS = {
   notify_per_minute_max: 60,
   /** Runs that a rule remembers, so that it notifies once. */
   notify_runs_max: 10_000,
-  /** The file with what was told: 100 bytes for each run that a rule remembers. */
+  /** The file with what was reported: 100 bytes for each run that a rule remembers. */
   notify_memory_bytes_max: 16 * 1024 * 1024,
   /** How long a watcher that ends waits for notifications under way. */
   notify_close_ms: 3_000,

@@ -66,7 +66,7 @@ verifies(
 
 verifies(
   'WA-2',
-  'if another watcher runs, serve says so once and goes on; with --no-watch it starts none',
+  'if another watcher runs, serve says so once and continues; with --no-watch it starts none',
   async () => {
     const alone = serving('--no-watch');
     await until('the collector', async () => (alone.said().includes('listening') ? true : null));

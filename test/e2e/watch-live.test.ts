@@ -70,7 +70,7 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   }
 }
 
-/** What one projection of the whole record says. */
+/** The messages of one projection of the whole record. */
 async function projected(state: string, run_id: string): Promise<LiveMessage[]> {
   const times = { call_timeout_ms: null, abandoned_ms: null };
   const projector = new LiveProjector({ session_id: run_id, trace: null, ...times });

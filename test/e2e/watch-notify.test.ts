@@ -84,7 +84,7 @@ function prepare(url: string) {
   const shown = join(place.folder, 'shown');
   writeFileSync(join(bin, 'notify-send'), `#!/bin/sh\nprintf '%s\\n' "$*" >> "${shown}"\n`);
   chmodSync(join(bin, 'notify-send'), 0o755);
-  const told = join(place.folder, 'told.jsonl');
+  const reported = join(place.folder, 'reported.jsonl');
   const config = join(place.folder, '.config/tacho');
   mkdirSync(config, { recursive: true });
   writeFileSync(
@@ -93,7 +93,7 @@ function prepare(url: string) {
   notify:
     - name: mine
       state: [waiting, stuck]
-      command: [/bin/sh, -c, 'cat >> "$1"', sh, ${told}]
+      command: [/bin/sh, -c, 'cat >> "$1"', sh, ${reported}]
     - name: money
       cost_over: 0.01
       webhook: ${url}
@@ -107,17 +107,17 @@ function prepare(url: string) {
   const lines = (path: string) => text(path).split('\n').filter(Boolean);
   return {
     env: { PATH: [bin, process.env.PATH].join(delimiter) },
-    told: () => lines(told).map((line) => JSON.parse(line) as Row),
+    reported: () => lines(reported).map((line) => JSON.parse(line) as Row),
     shown: () => lines(shown),
   };
 }
 
 verifies(
   ['WA-9', 'WA-16'],
-  'a run that waits, costs, calls, and gets stuck by time alone is told once; history and a restart tell nothing',
+  'a run that waits, costs, calls, and gets stuck by time alone is reported once; history and a restart are not',
   async () => {
     const { url, bodies } = await hook();
-    const { env, told, shown } = prepare(url);
+    const { env, reported, shown } = prepare(url);
     const old = session('past', WHOLE);
     const watch = () => {
       let out = '';
@@ -136,9 +136,9 @@ verifies(
     expect((await place.tacho(['runs', 'list'])).stdout).toMatch(/waiting/);
     const fresh = session('new', WHOLE);
     const quiet = session('long', OPEN, 4 * 60_000 + 57_000);
-    await until('all notifications', () => told().length === 2 && bodies.length === 1);
+    await until('all notifications', () => reported().length === 2 && bodies.length === 1);
     expect(
-      told()
+      reported()
         .map(({ state, project }) => [state, project])
         .sort(),
     ).toEqual([
@@ -175,7 +175,7 @@ verifies(
     await until('the restart', async () => (await status()).health?.pid === again.pid);
     kill(again.pid, 'SIGTERM');
     expect((await again.done).code).toBe(0);
-    expect([told().length, bodies.length, shown().length]).toEqual([2, 1, 2]);
+    expect([reported().length, bodies.length, shown().length]).toEqual([2, 1, 2]);
     // Their processes end: nothing is left to wait for.
     for (const { pid } of [old, fresh, quiet]) kill(pid ?? 0);
     await until('the states', async () => {

@@ -1,4 +1,4 @@
-/** What a running watcher and an import store if the user restricts it: nothing else, anywhere in the store. */
+/** The store of a watcher and of an import that the user restricts: all of its bytes are searched. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';

@@ -71,7 +71,7 @@ export interface WatchStatus {
   running: boolean;
   /** Whether it runs, but has not reported for a minute: it hangs, or one import takes long. */
   stalled: boolean;
-  /** What the last watcher reported last. Null if none ever ran. */
+  /** The last report of the last watcher. Null if none ever ran. */
   health: Health | null;
 }
 

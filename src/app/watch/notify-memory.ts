@@ -1,7 +1,7 @@
 /**
- * What a watcher has told, in a file of the store, so that the next one does not tell it again: the state of each
- * unfinished run, and the runs whose cost exceeded the limit of a rule. Contract: a cache. Without it, what is already
- * so when the watcher starts is not news.
+ * The reports of a watcher, in a file of the store, so that the next one does not repeat them: the state of each
+ * unfinished run, and the runs that cost more than the limit of a rule. Contract: a cache. Without it, states that exist
+ * when the watcher starts are not news.
  */
 import { join } from 'node:path';
 import { readTextFile } from '../../lib/text-file.ts';
@@ -13,7 +13,7 @@ import type { States } from '../runs/unfinished.ts';
 
 const STAGE = 'watch';
 
-interface Told {
+interface Reported {
   states: Record<string, string>;
   /** `rule run_id`. */
   over: string[];
@@ -61,12 +61,12 @@ export class NotifyMemory {
     this.#save();
   }
 
-  #read(): Told {
+  #read(): Reported {
     const none = { states: {}, over: [] };
     if (this.#path === null) return none;
     try {
       const limits = { bytes_max: APP_LIMITS.notify_memory_bytes_max, stage: STAGE };
-      return { ...none, ...(JSON.parse(readTextFile(this.#path, limits).text) as Told) };
+      return { ...none, ...(JSON.parse(readTextFile(this.#path, limits).text) as Reported) };
     } catch {
       return none;
     }
@@ -74,11 +74,11 @@ export class NotifyMemory {
 
   #save(): void {
     if (this.#path === null) return;
-    const told: Told = { states: Object.fromEntries(this.#states), over: [...this.#over] };
+    const reported: Reported = { states: Object.fromEntries(this.#states), over: [...this.#over] };
     try {
-      writeAtomic(this.#path, `${JSON.stringify(told)}\n`, STAGE, false);
+      writeAtomic(this.#path, `${JSON.stringify(reported)}\n`, STAGE, false);
     } catch {
-      // A full disk: the next watcher may tell something again.
+      // A full disk: the next watcher may repeat a report.
     }
   }
 }

@@ -29,7 +29,7 @@ interface NotifyOptions {
   env: NodeJS.ProcessEnv;
   platform?: NodeJS.Platform;
   home?: string;
-  /** What earlier watchers told. Default: nothing. */
+  /** The reports of earlier watchers. Default: none. */
   memory?: NotifyMemory;
 }
 

@@ -1,4 +1,4 @@
-/** What the user's own settings allow to store of sessions (WA-12), however a session is imported. */
+/** The restrictions in the user's own settings (WA-12). They apply however a session is imported. */
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { loadUserConfig, type UserConfig } from '../config/user-config.ts';
 import type { Privacy } from '../sessions/import.ts';

@@ -128,7 +128,7 @@ export class WatchLive {
     };
   }
 
-  /** Waits briefly for the last acknowledgements. What is left is sent by the next watcher. */
+  /** Waits briefly for the last acknowledgements. The next watcher sends the rest. */
   async close(): Promise<void> {
     await this.#guarded(async () => {
       const { connected } = this.#live;
@@ -253,7 +253,7 @@ export class WatchLive {
     }
   }
 
-  /** What the collector does not want is not offered again. What the run gets later becomes another session. */
+  /** A refused session is not offered again. Later events of the run become another session. */
   #refuse({ session_id }: OutSession, why: string): void {
     this.#refused += 1;
     this.#last_failure = why;
@@ -269,7 +269,7 @@ export class WatchLive {
     const most = APP_LIMITS.watch_live_sessions_max;
     if (this.#live.sessions.length < most) return true;
     this.#release();
-    for (const [run_id, { out }] of this.#following) {
+    for (const [run_id, { out }] of [...this.#following]) {
       if (this.#live.sessions.length < most) break;
       if (!out.sender.done || this.#behind.has(run_id)) continue;
       this.#following.delete(run_id);

@@ -288,7 +288,7 @@ export class Watcher {
   }
 
   /** Reports the states that changed. */
-  #tell(states: States): void {
+  #stated(states: States): void {
     const { index, memory, notifier, stated } = this.#parts;
     for (const [run_id, unfinished] of memory.changes(states)) {
       const outcome = index.getRun(run_id);
@@ -305,7 +305,7 @@ export class Watcher {
     if (this.#caught_up) {
       const states = await unfinishedStates(index);
       forgetFinished(index, states);
-      this.#tell(states);
+      this.#stated(states);
       await live?.tick(states);
     }
     const now_ms = Date.now();
