@@ -129,6 +129,23 @@ export const APP_LIMITS = {
   /** A session that nobody continued for this long is finished, whatever its last record says. */
   unfinished_age_ms: 86_400_000,
   watch_warm_age_ms: 86_400_000,
+  /** A live session of a run that is finished, or without a process, ends when nothing was added for this long. */
+  watch_live_quiet_ms: 300_000,
+  /** Outboxes that a watcher has open. Sessions that wait for nothing are closed first, the others wait in the journal. */
+  watch_live_sessions_max: 256,
+  /** Messages that wait for a collector. Further ones are made from the journal when it has taken these. */
+  watch_live_waiting_bytes_max: 256 * 1024 * 1024,
+  /** How long a refused connection waits for a corrected token. */
+  watch_live_again_ms: 60_000,
+  /** The list of runs that were sent: 100 bytes for each change since the watcher started. */
+  watch_live_book_bytes_max: 256 * 1024 * 1024,
+  /** Wait before a collector starts its watcher again; doubled each time, up to the second value. */
+  watch_again_ms: 1_000,
+  watch_again_ms_max: 300_000,
+  /** How often a collector looks whether the store has no other watcher any more. */
+  watch_beside_ms: 30_000,
+  /** How long a watcher has to end with its collector: it can be killed at any time. */
+  watch_stop_ms: 5_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
   watch_slice_ms: 500,
   /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */
@@ -149,6 +166,8 @@ export const APP_LIMITS = {
   notify_per_minute_max: 60,
   /** Runs that a rule remembers, so that it notifies once. */
   notify_runs_max: 10_000,
+  /** The file with what was told: 100 bytes for each run that a rule remembers. */
+  notify_memory_bytes_max: 16 * 1024 * 1024,
   /** How long a watcher that ends waits for notifications under way. */
   notify_close_ms: 3_000,
   /** How long a command of the service manager may take. A restart waits until the service has started. */

@@ -59,13 +59,24 @@ export async function recordSession(source: SessionSource, into: Into): Promise<
   const redactor = into.redactor(true);
   if (source.parts.length > 1 || !into.bytes || !redactor.bytes_too)
     return recordNew(source, into, into.redactor(false), false);
+  const once = { ...into, ...(into.observe && { observe: inOrder(into.observe) }) };
   try {
-    return await recordNew(source, into, redactor, true);
+    return await recordNew(source, once, redactor, true);
   } catch (error) {
     if (!(error instanceof NeedsText)) throw error;
     // The events journalled so far are the same, and the journal keeps them once.
-    return recordNew(source, into, into.redactor(false), false);
+    return recordNew(source, once, into.redactor(false), false);
   }
+}
+
+/** Passes each event once. */
+function inOrder(observe: NonNullable<Into['observe']>): Into['observe'] {
+  let last = 0;
+  return (events) => {
+    const fresh = events.filter(({ seq }) => seq > last);
+    last = fresh.at(-1)?.seq ?? last;
+    observe(fresh);
+  };
 }
 
 async function recordNew(
@@ -170,7 +181,7 @@ export function newRecording(
     views.push({
       name: 'the watcher',
       take: (events) => {
-        if (!resuming && !ended) observe(events);
+        if (!resuming && !ended) observe(byte_text ? events.map(fromByteText) : events);
       },
     });
   const evidenceOf = (end: readonly Event[], places: ReadonlyMap<string, PartPlace>) =>

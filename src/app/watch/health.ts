@@ -3,11 +3,13 @@
  * `doctor` report. Contract: without the file, or with an old one, no claim is made.
  */
 import { join } from 'node:path';
+import { plural } from '../../lib/figures.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { writeAtomic } from '../../store/files.ts';
 import { lockState } from '../../store/kernel-lock.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import type { NotifyStatus } from './notify.ts';
+import type { WatchLiveStatus } from './watch-live.ts';
 
 export interface Health {
   /** Process id of the watcher. */
@@ -33,6 +35,8 @@ export interface Health {
   set_aside_count: number;
   /** Notifications since it started. Null: there are no rules. */
   notified: NotifyStatus | null;
+  /** The connection to a collector. Null: there is none. */
+  live: WatchLiveStatus | null;
 }
 
 const STAGE = 'watch';
@@ -56,13 +60,31 @@ function readHealth(state: StateDir): Health | null {
   }
 }
 
+/** A watcher that did not write its health for this long is stalled. */
+const STALLED_MS = 60_000;
+
 export interface WatchStatus {
   /** Whether a watcher runs now. */
   running: boolean;
+  /** Whether it runs, but has not reported for a minute: it hangs, or one import takes long. */
+  stalled: boolean;
   health: Health | null;
 }
 
 export function watchStatus(state: StateDir): WatchStatus {
   const running = lockState(watchLife(state)) === 'held';
-  return { running, health: readHealth(state) };
+  const health = readHealth(state);
+  const stalled = running && health !== null && Date.now() - health.written_ms > STALLED_MS;
+  return { running, stalled, health };
+}
+
+/** The connection to a collector, in one line for people. */
+export function liveText({ url, connected, ...live }: WatchLiveStatus): string {
+  const facts = [`${plural(live.open, 'open session')}`];
+  if (live.waiting_messages > 0)
+    facts.push(`${plural(live.waiting_messages, 'message')} wait in the outbox`);
+  if (live.behind > 0) facts.push(`${plural(live.behind, 'run')} to be sent from the journal`);
+  if (live.refused > 0) facts.push(`${plural(live.refused, 'session')} refused`);
+  if (live.last_failure !== null) facts.push(`last failure: ${live.last_failure}`);
+  return `${connected ? 'sent to' : 'not connected to'} ${url}: ${facts.join('; ')}`;
 }

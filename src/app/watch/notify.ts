@@ -7,6 +7,7 @@ import { homeFolder } from '../../lib/home.ts';
 import type { Event } from '../../model/event.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { type ActionContext, post, runProgram, showOnDesktop } from './notify-actions.ts';
+import { NotifyMemory } from './notify-memory.ts';
 import type { NotifyRule } from './notify-rules.ts';
 import { type Notification, type NotifyRun, plain, RuleState } from './notify-state.ts';
 
@@ -25,14 +26,17 @@ interface NotifyOptions {
   env: NodeJS.ProcessEnv;
   platform?: NodeJS.Platform;
   home?: string;
+  /** What earlier watchers told. Default: nothing. */
+  memory?: NotifyMemory;
 }
 
 export function createNotifier(rules: readonly NotifyRule[], options: NotifyOptions) {
   const { env, platform = process.platform, home = homeFolder() } = options;
+  const { memory = new NotifyMemory(null) } = options;
   const stop = new AbortController();
   const context: ActionContext = { env, platform, home, signal: stop.signal };
   const outgoing = new Outgoing(context);
-  const watching = rules.map((rule) => new RuleState(rule, outgoing));
+  const watching = rules.map((rule) => new RuleState(rule, outgoing, memory));
   const each = (run: NotifyRun, act: (state: RuleState) => void) => {
     for (const one of watching) if (one.isAbout(run)) act(one);
   };

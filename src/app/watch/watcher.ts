@@ -8,19 +8,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import type { UnfinishedState } from '../../model/unfinished.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { tryStoreLock } from '../../store/store-lock.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { unfinishedStates } from '../runs/unfinished.ts';
+import { forgetFinished, type States, unfinishedStates } from '../runs/unfinished.ts';
 import { type Imported, Importer, type ImportTarget, type Privacy } from '../sessions/import.ts';
 import { familiesOf } from '../sessions/import-shares.ts';
 import { type Candidate, Folders } from './folders.ts';
 import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
+import type { NotifyMemory } from './notify-memory.ts';
 import { Seen } from './seen.ts';
+import type { WatchLive } from './watch-live.ts';
 
 /** The request to a watcher, and the functions that it calls. */
 export interface Watching {
@@ -32,8 +35,15 @@ export interface Watching {
   signal: AbortSignal;
   /** Called after each session that was looked at. `left`: how many wait. */
   took(imported: Imported, left: number): void;
+  /** Called for each run that got into another state, or was finished. */
+  stated?: ((stated: Stated) => void) | undefined;
   /** Called once all sessions that exist are imported. */
   caughtUp(): Promise<void> | void;
+}
+
+/** A run and its new state. Null: it is finished. */
+export interface Stated extends NotifyRun {
+  unfinished: UnfinishedState | null;
 }
 
 interface WatcherParts extends Watching {
@@ -41,6 +51,9 @@ interface WatcherParts extends Watching {
   privacy: Privacy;
   /** Null: there are no rules. */
   notifier: ReturnType<typeof createNotifier> | null;
+  memory: NotifyMemory;
+  /** Null: nothing is sent to a collector. */
+  live: WatchLive | null;
   state: StateDir;
   index: Index;
   journal: Journal;
@@ -217,6 +230,7 @@ export class Watcher {
       } finally {
         release();
       }
+      await this.#parts.live?.send();
     }
   }
 
@@ -247,6 +261,8 @@ export class Watcher {
   #took(target: ImportTarget, imported: Imported): void {
     this.#seen.add(target, imported);
     const { state, run_id } = imported;
+    if (run_id !== null && (state === 'imported' || state === 'grown'))
+      this.#parts.live?.changed(run_id, this.#caught_up && state === 'grown');
     if (this.#caught_up && (state === 'imported' || state === 'grown')) {
       const now_ms = Date.now();
       const written_ms = this.#folders.files.get(target.path)?.modified_ms ?? now_ms;
@@ -259,7 +275,8 @@ export class Watcher {
 
   /** New events of a run. Its row may not exist yet. */
   #observe({ agent }: ImportTarget, events: readonly Event[]): void {
-    const { notifier } = this.#parts;
+    const { notifier, live } = this.#parts;
+    live?.observe(events);
     for (const event of notifier === null ? [] : events) {
       const { run_id } = event;
       const known = this.#parts.index.getRun(run_id);
@@ -269,14 +286,27 @@ export class Watcher {
     }
   }
 
+  /** Reports the states that changed. */
+  #tell(states: States): void {
+    const { index, memory, notifier, stated } = this.#parts;
+    for (const [run_id, unfinished] of memory.changes(states)) {
+      const outcome = index.getRun(run_id);
+      if (outcome === null) continue;
+      const run = runOf(outcome);
+      stated?.({ ...run, unfinished });
+      notifier?.state(run, unfinished?.state ?? 'finished', unfinished?.reason ?? null);
+    }
+  }
+
   /** Notifies of states, and writes the health of the watcher. */
   async #report(): Promise<void> {
-    const { state, index, notifier, agents } = this.#parts;
-    if (this.#caught_up && notifier !== null)
-      for (const [run_id, { state: name, reason }] of await unfinishedStates(index)) {
-        const outcome = index.getRun(run_id);
-        if (outcome !== null) notifier.state(runOf(outcome), name, reason);
-      }
+    const { state, index, notifier, live, agents } = this.#parts;
+    if (this.#caught_up) {
+      const states = await unfinishedStates(index);
+      forgetFinished(index, states);
+      this.#tell(states);
+      await live?.tick(states);
+    }
     const now_ms = Date.now();
     this.#lags = this.#lags.filter(({ at_ms }) => now_ms - at_ms < LAG_WINDOW_MS);
     const set_aside = [...this.#seen.set_aside].map(([path, why]) => ({ path, why }));
@@ -293,6 +323,7 @@ export class Watcher {
       set_aside: set_aside.slice(0, SET_ASIDE_SHOWN),
       set_aside_count: set_aside.length,
       notified: notifier?.status() ?? null,
+      live: live?.status() ?? null,
     });
   }
 }
