@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { type BigIntStats, statSync } from 'node:fs';
+import { dieHere, failsAt } from '../../store/failpoint.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { SourceRow } from '../../store/index/sources-table.ts';
 import { packageVersion } from '../config/paths.ts';
@@ -132,7 +133,9 @@ export class KnownFiles {
   flush(): void {
     const rows = this.#held;
     this.#held = [];
-    if (rows.length > 0) this.#index.saveSources(rows);
+    if (rows.length === 0) return;
+    if (failsAt('before_places')) dieHere();
+    this.#index.saveSources(rows);
   }
 
   /** Null if it is unknown whether the session is unchanged. */
