@@ -7,10 +7,12 @@ import type { DataOf, Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { Completeness, Project, Usage } from '../model/parts.ts';
 import { FinalText, RunFold, tokensUsed } from '../model/run-fold.ts';
+import type { MeasuredRun } from '../model/usage.ts';
 import { OUTCOME_SCHEMA } from '../model/words.ts';
 import { createArtifactFold } from './artifacts.ts';
 import { CallFold, type CallPatch, type OutcomeOptions } from './outcome-calls.ts';
 import { createSkillFold } from './skills.ts';
+import { UsageRows } from './usage-rows.ts';
 import { createWarningFold } from './warnings.ts';
 
 export type { CallPatch, OutcomeOptions } from './outcome-calls.ts';
@@ -22,6 +24,7 @@ export function createOutcomeFold(options: OutcomeOptions) {
   const artifacts = createArtifactFold();
   const skills = createSkillFold(options.byte_text);
   const warnings = createWarningFold(options.byte_text);
+  const usage = new UsageRows();
   const facts: Facts = { run_id: '', first_ms: null, prompt: null, events: 0 };
   return {
     /** Late changes of calls already given to `onCall`, by index. */
@@ -34,6 +37,7 @@ export function createOutcomeFold(options: OutcomeOptions) {
       warnings.push(event);
       takeFacts(facts, event);
       if (event.kind === 'file_changed') artifacts.push(event.data);
+      else if (event.kind === 'usage_reported') usage.push(event);
       else if (event.kind === 'run_started') artifacts.base(event.data.cwd);
       else if (event.kind === 'session_started') artifacts.base(event.data.cwd);
     },
@@ -69,7 +73,15 @@ export function createOutcomeFold(options: OutcomeOptions) {
         metadata: metadataOf(run, facts),
       };
     },
+    /** The usage of this outcome by time and model. */
+    usageOf: (outcome: RunOutcome) => usage.rowsOf(outcome),
   };
+}
+
+/** The outcome so far, with its usage. */
+export function measuredBy(fold: ReturnType<typeof createOutcomeFold>): MeasuredRun {
+  const outcome = fold.finish();
+  return { outcome, usage: fold.usageOf(outcome) };
 }
 
 /** Facts of a run that only an outcome needs. */
