@@ -8,9 +8,9 @@ import { columns, forTerminal, tableLines } from '../../lib/terminal-text.ts';
 import type { SumKey } from '../../store/index/index-schema.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print } from '../command.ts';
+import { noneListed } from '../none-listed.ts';
 import { type RunFilterFlags, runQuery } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
-import { noneListed } from './list.ts';
 
 export interface StatsFlags extends RunFilterFlags {
   days: number;
