@@ -8,7 +8,7 @@ import { integer, type Prepared } from './prepared.ts';
 import { conditionsOf, type RunQuery } from './run-query.ts';
 
 /** A row of a run's usage, with facts of the run. */
-interface RunUsage extends UsageRow {
+export interface RunUsage extends UsageRow {
   run_id: string;
   agent: string;
   session_id: string | null;
@@ -36,7 +36,7 @@ const SAVE = `INSERT OR IGNORE INTO usage (${COLUMNS}) VALUES (${COLUMNS.replace
 const RUN_FACTS = 'agent, session_id, project, labels, success, exit_reason, started_ms';
 
 /** Rows of one run follow each other. */
-const usageOf = (where: string) => `WITH run AS
+export const usageOf = (where: string) => `WITH run AS
     (SELECT run_id, ${RUN_FACTS}, cost AS run_cost FROM runs ${where})
   SELECT run.run_id, ${RUN_FACTS}, run_cost, at_ms, usage.model, sub_agent, ${TOKENS}, cost, computed,
     iif(run_cost IS NULL, 'unknown', iif(EXISTS (SELECT 1 FROM usage AS own
@@ -62,7 +62,7 @@ export function usageTable(db: Database) {
   };
 }
 
-function runUsage(row: Record<string, unknown>): RunUsage {
+export function runUsage(row: Record<string, unknown>): RunUsage {
   const { at_ms, model, sub_agent, labels, success, cost, computed, ...facts } = row;
   const { input, output, cache_read, cache_write, reasoning, ...run } = facts;
   return {
