@@ -304,7 +304,8 @@ export class Importer {
   }
 
   #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Found {
-    const { outcome, places } = recorded;
+    const { run, places } = recorded;
+    const { outcome } = run;
     const { agent, session_id, run_id, metrics, metadata } = outcome;
     const replaced = this.#ledger.settle(agent, session_id, recorded);
     const recent = Date.now() - recorded.evidence.last_ms < APP_LIMITS.unfinished_age_ms;
