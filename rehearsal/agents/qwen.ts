@@ -40,6 +40,7 @@ export const qwen: Rehearsed = {
   },
   home: { '.qwen/settings.json': SETTINGS },
   args: ['--auth-type', 'openai'],
+  terminal: { args: ['--auth-type', 'openai', '--approval-mode', 'yolo'], quit: ['/quit', '\r'] },
   machine_settings: ['/etc/qwen-code'],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: (need) =>
