@@ -47,7 +47,9 @@ export function playOf(agent: Rehearsed, work: string): Play {
     match,
     turns: native(turns),
   }));
-  const script = { turns: native([...FIRST.turns, ...second.script.turns]), agents };
+  const turns = native([...FIRST.turns, ...second.script.turns]);
+  // On a terminal, a sub-agent may work in the background: its end is one more turn.
+  const script = { turns, agents, repeat_last: true };
   return {
     prompts: [FIRST.prompt, second.prompt],
     turns: [FIRST.turns.length, second.script.turns.length],

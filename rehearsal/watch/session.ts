@@ -181,6 +181,7 @@ class Session {
         wanted += this.played.play.turns[place] ?? 0;
         if (!(await until(() => this.#answers() >= wanted))) {
           this.played.bad.push(`prompt ${place + 1}: the turn did not end`);
+          writeFileSync(`${INSIDE.out}/${this.#title}.stuck`, terminal.shown());
           break;
         }
         this.played.prompts += 1;
