@@ -6,6 +6,8 @@ const SETTINGS = JSON.stringify({
   // Its own agents, which look for something to remember, would use up turns of the script.
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
   model: { generationConfig: { contextWindowSize: 2_000_000 } },
+  // On a terminal it would ask the model what the user may say next.
+  ui: { enableFollowupSuggestions: false },
   privacy: { usageStatisticsEnabled: false },
 });
 
