@@ -250,14 +250,15 @@ export class Pipeline implements Intake {
     for (const draft of safe) {
       const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
       if (raw === null && this.resumption.wasGiven(kept)) continue;
-      if (raw !== null && this.#isKnown(kept)) continue;
+      if (raw !== null && this.#isKnown(kept, raw)) continue;
       this.#correlator.draft(kept, raw, this.#out);
     }
   }
 
-  #isKnown(draft: Draft): boolean {
+  #isKnown(draft: Draft, raw: Raw): boolean {
     const { resumption } = this;
-    return resumption.rereads && resumption.takeKnown(this.#options.gate?.event?.(draft) ?? draft);
+    if (!resumption.rereads) return false;
+    return resumption.takeKnown(this.#options.gate?.event?.(draft) ?? draft, raw);
   }
 
   #taken(): Event[] {

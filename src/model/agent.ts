@@ -191,6 +191,8 @@ export interface SessionFiles {
   places?(env: NodeJS.ProcessEnv): readonly SessionPlace[];
   /** False if the file belongs to a sub-agent although its name does not show it, or is not readable. */
   isMain?(path: string, memo?: Memo): Promise<boolean>;
+  /** Set if files of sub-agents are in the same places, and `isMain` tells them apart. */
+  readonly parts_in_places?: true;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** The lines of a part that is not a file, such as a session in a database. Null: the part is a file. */
