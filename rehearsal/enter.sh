@@ -1,7 +1,7 @@
 #!/bin/sh
 # Enters the sandbox: PROJECT NODE CLI PROGRAM ROOM HIDE DROP COMMAND...
 # Runs as root of new network, mount and pid namespaces. Everything needed is bound below /mnt first, so that the
-# user's home and machine-wide settings can then be hidden. HIDE: paths, one per line.
+# user's home and machine-wide settings can then be hidden. PROGRAM, HIDE: paths, one per line.
 # Stays as pid 1 beside the command to reap orphans.
 set -eu
 project=$1 node=$2 cli=$3 program=$4 room=$5 hide=$6 drop=$7
@@ -25,7 +25,7 @@ for bound in /mnt/tacho /mnt/cli /mnt/bin/node; do
   # A user namespace may not change flags that its parent has set.
   mount -o remount,bind,ro "$bound" 2>/dev/null || true
 done
-ln -s "/mnt/cli/$program" "/mnt/bin/$(basename "$program")"
+printf '%s\n' "$program" | while IFS= read -r path; do ln -s "/mnt/cli/$path" "/mnt/bin/$(basename "$path")"; done
 cd /mnt/room
 
 printf '%s\n' "$hide" | while IFS= read -r path; do

@@ -4,7 +4,7 @@ import { checkRunEvents } from '../test/contract/check-run-event.ts';
 import type { Observed } from './rehearse.ts';
 import type { Expected, ExpectedCall, Scenario } from './scenarios.ts';
 
-interface Line {
+export interface Line {
   type: string;
   data: Record<string, unknown>;
 }
@@ -42,7 +42,7 @@ function recordsIn(stream: Buffer): Line[] {
 }
 
 /** A sentence if `found` is not `wanted`. */
-function differs(what: string, found: unknown, wanted: unknown): string[] {
+export function differs(what: string, found: unknown, wanted: unknown): string[] {
   const [is, should] = [JSON.stringify(found) ?? 'nothing', JSON.stringify(wanted)];
   return is === should ? [] : [`${what} is ${is}, not ${should}`];
 }
@@ -101,7 +101,7 @@ function judgeEnd(expect: Expected, records: readonly Line[]): string[] {
 }
 
 /** Corrections from the session file, such as an exit code, are only in the internal events. */
-function corrected(records: readonly Line[], events: string): Line[] {
+export function corrected(records: readonly Line[], events: string): Line[] {
   const better = new Map<unknown, Record<string, unknown>>();
   for (const line of events.split('\n')) {
     if (!line.includes('"kind":"call_updated"')) continue;
@@ -120,7 +120,10 @@ function corrected(records: readonly Line[], events: string): Line[] {
   });
 }
 
-function judgeCalls(expect: Expected, records: readonly Line[]): string[] {
+export function judgeCalls(
+  expect: Pick<Expected, 'calls' | 'any_order' | 'denials'>,
+  records: readonly Line[],
+): string[] {
   const found = callsIn(records);
   const aligned = expect.any_order ? inOrderOf(expect.calls, found) : found;
   const comparable = aligned.map((call, i) => {

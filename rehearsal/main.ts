@@ -1,5 +1,5 @@
 /**
- * `npm run rehearse -- [AGENT…] [--scenario NAME]… [--keep] [--json] [--write-docs]`
+ * `npm run rehearse -- [AGENT…] [--scenario NAME]… [--watch] [--keep] [--json] [--write-docs]`
  * Runs every agent's real CLI, at its pinned version, with a scripted model, in a sandbox, recorded by the built tacho.
  * Exit: 0 all as expected · 1 some deviations · 2 usage · 3 cannot be rehearsed here.
  */
@@ -8,18 +8,20 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Rehearsed } from './agents/agent.ts';
 import { REHEARSED } from './agents/index.ts';
-import { install } from './install.ts';
+import { type Installed, install } from './install.ts';
 import { judge } from './judge.ts';
 import { type Kept, rehearsalPage, rehearsalsModule, withResults } from './kept.ts';
 import { type Result, terminalTable, titleOf, unique } from './matrix.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import { whyNoSandbox } from './sandbox.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
+import { rehearseWatch } from './watch/rehearse.ts';
 
 const PROJECT = dirname(import.meta.dirname);
 const HELP = `npm run rehearse -- [AGENT…] [options]
 
   --scenario NAME  only this scenario; may be repeated
+  --watch          start the agents by hand while tacho watch follows them, instead of recording scenarios
   --keep           keep the files of each scenario
   --json           print the results as JSON
   --write-docs     update rehearsal/results.json, and the files made from it
@@ -38,6 +40,7 @@ interface Wanted {
   /** Requested by name: a failed installation ends the rehearsal. Otherwise the agent is skipped with a message. */
   by_name: boolean;
   scenarios: readonly Scenario[];
+  watch: boolean;
   keep: boolean;
   json: boolean;
   write_docs: boolean;
@@ -65,6 +68,7 @@ function chosen<T>(all: readonly T[], names: readonly string[], nameOf: (item: T
 function wantedFrom(argv: string[]): Wanted {
   const options = {
     scenario: { type: 'string', multiple: true, default: [] as string[] },
+    watch: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     'write-docs': { type: 'boolean', default: false },
@@ -75,6 +79,7 @@ function wantedFrom(argv: string[]): Wanted {
       agents: chosen(REHEARSED, positionals, (agent) => agent.id),
       by_name: positionals.length > 0,
       scenarios: chosen(SCENARIOS, values.scenario, (scenario) => scenario.name),
+      watch: values.watch,
       keep: values.keep,
       json: values.json,
       write_docs: values['write-docs'],
@@ -146,22 +151,43 @@ function writeDocs(results: readonly Result[]): void {
   writeFileSync(MODULE, rehearsalsModule(kept));
 }
 
-async function rehearsalsFor(wanted: Wanted, stop: AbortSignal, say: Say): Promise<Rehearsal[]> {
-  const rehearsals: Rehearsal[] = [];
+type OnMachine = { agent: Rehearsed; at: Installed };
+
+async function installedFor(wanted: Wanted, say: Say): Promise<OnMachine[]> {
+  const found: OnMachine[] = [];
   for (const agent of wanted.agents) {
-    const installed = await install(agent.id, agent.package, say).catch((cause: Error) => {
+    const at = await install(agent.id, agent.package, say).catch((cause: Error) => {
       if (wanted.by_name) throw new Stop(3, `skipped: ${cause.message}`);
       say(`${agent.id}: skipped: ${cause.message}`);
       return null;
     });
-    if (installed === null) continue;
-    for (const scenario of wanted.scenarios) {
-      const { keep } = wanted;
-      rehearsals.push({ agent, scenario, installed, project: PROJECT, keep, stop });
-    }
+    if (at !== null) found.push({ agent, at });
   }
-  if (rehearsals.length === 0) throw new Stop(3, 'skipped: no agent could be installed here');
-  return rehearsals;
+  if (found.length === 0) throw new Stop(3, 'skipped: no agent could be installed here');
+  return found;
+}
+
+async function watchAll(wanted: Wanted, stop: AbortSignal, say: Say): Promise<Result[]> {
+  const all = await installedFor(wanted, say);
+  // Versions of one agent have the same program and the same folders: the first is used.
+  const installed = all.filter(
+    ({ agent }, place) =>
+      agent.id !== 'acp' && all.findIndex((one) => one.agent.id === agent.id) === place,
+  );
+  const { keep } = wanted;
+  const watched = await rehearseWatch({ installed, project: PROJECT, keep, stop });
+  if (typeof watched === 'string') throw new Stop(1, watched);
+  say(watched.figures);
+  return watched.results;
+}
+
+async function recordAll(wanted: Wanted, stop: AbortSignal, say: Say): Promise<Result[]> {
+  const { keep, scenarios } = wanted;
+  const all = await installedFor(wanted, say);
+  const rehearsals = all.flatMap(({ agent, at }) =>
+    scenarios.map((scenario) => ({ agent, scenario, installed: at, project: PROJECT, keep, stop })),
+  );
+  return playAll(rehearsals, say);
 }
 
 async function main(argv: string[]): Promise<number> {
@@ -175,7 +201,8 @@ async function main(argv: string[]): Promise<number> {
   try {
     const wanted = wantedFrom(argv);
     await prepare(interruption.signal, say);
-    const results = await playAll(await rehearsalsFor(wanted, interruption.signal, say), say);
+    const play = wanted.watch ? watchAll : recordAll;
+    const results = await play(wanted, interruption.signal, say);
     process.stdout.write(
       wanted.json ? `${JSON.stringify(results, null, 2)}\n` : `\n${terminalTable(results)}`,
     );

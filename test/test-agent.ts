@@ -18,7 +18,7 @@ import type { Draft } from '../src/model/draft.ts';
 import { type Event, EventData, type EventOf } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
 import { CANONICAL_TOOLS, type Channel } from '../src/model/words.ts';
-import { createOutcomeFold } from '../src/projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../src/projections/outcome.ts';
 import { verifies } from './e2e/verifies.ts';
 import { testShapes } from './test-shapes.ts';
 import { testFigures, testWords } from './test-words.ts';
@@ -83,9 +83,14 @@ export function pipelineFor(agent: Agent, primary: Channel, path?: string): Pipe
   return new Pipeline({ agent, info, primary, now: null, ...(decoder && { decoder }) });
 }
 
-/** All events of these bytes, read in these chunks. */
-export function eventsOf(agent: Agent, channel: Primary, chunks: Iterable<Buffer>): Event[] {
-  const pipeline = pipelineFor(agent, channel);
+/** All events of these bytes, read in these chunks. `path`: as for `pipelineFor`. */
+export function eventsOf(
+  agent: Agent,
+  channel: Primary,
+  chunks: Iterable<Buffer>,
+  path?: string,
+): Event[] {
+  const pipeline = pipelineFor(agent, channel, path);
   const events: Event[] = [];
   const take = (some: Event[]) => {
     for (const event of some) events.push(event);
@@ -124,6 +129,29 @@ export function outcomeOf(events: readonly Event[]): RunOutcome {
   const fold = createOutcomeFold({ keepIo: true });
   for (const event of events) fold.push(event);
   return fold.finish();
+}
+
+/** The usage of the outcome, and the sum of its usage by time and model. */
+function usageTwice(events: readonly Event[]) {
+  const fold = createOutcomeFold({ keepIo: false });
+  for (const event of events) fold.push(event);
+  const { outcome, usage } = measuredBy(fold);
+  const { tokens, cost } = outcome.metrics;
+  const sums = usage.map((row) => ({ ...row.tokens, cost: row.cost_usd }));
+  const sum = sums.reduce(
+    (a, b) =>
+      Object.fromEntries(
+        Object.keys(a).map((key) => {
+          const [x, y] = [a[key as 'cost'], b[key as 'cost']];
+          return [key, x === null ? y : x + (y ?? 0)];
+        }),
+      ) as typeof a,
+  );
+  const rounded = (value: number | null) => value && Number(value.toFixed(9));
+  return [
+    { ...tokens, cost: rounded(cost) },
+    { ...sum, cost: rounded(sum.cost) },
+  ];
 }
 
 export function kindsOf<K extends Event['kind']>(events: readonly Event[], kind: K): EventOf<K>[] {
@@ -226,6 +254,8 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
     async () => {
       const events = await wholeRun(agent, recording);
       expect(malformed(events)).toEqual([]);
+      const [total, sum] = usageTwice(events);
+      expect(sum).toEqual(total);
       const problems = kindsOf(events, 'problem').map(({ data }) => `${data.code} ${data.detail}`);
       const unanswered = truth?.ok === false ? /^(unfinished_call|no_end_record) / : /^$/;
       if (clean) expect(problems.filter((text) => !unanswered.test(text))).toEqual([]);
@@ -245,6 +275,10 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
       ),
     ).toEqual(whole);
   });
+  if (channel === 'session')
+    verifies('WA-4', `${title(agent, recording)}: it may end and grow again at any line`, () =>
+      endsAnywhere(agent, recording),
+    );
   if (bytes.length > 0) {
     verifies(
       'AG-14',
@@ -252,6 +286,24 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
       () => cutAnywhere(agent, recording),
     );
   }
+}
+
+/** A growing session file: the end after each line is that of a file that ends there, and changes nothing after it. */
+function endsAnywhere(agent: Agent, { channel, bytes, path }: Recording): void {
+  const growing = pipelineFor(agent, channel, path);
+  const events: Event[] = [];
+  for (let at = 0, n = 0; at < bytes.length; n++) {
+    const lf = bytes.indexOf(10, at);
+    const to = lf < 0 ? bytes.length : lf + 1;
+    events.push(...growing.push(channel, bytes.subarray(at, to)));
+    at = to;
+    const end = growing.endSoFar();
+    if (end === null || n % 5 !== 0) continue;
+    const whole = eventsOf(agent, channel, [bytes.subarray(0, at)], path);
+    expect([...events, ...end], `end after ${at} bytes`).toEqual(whole);
+  }
+  const end = [...growing.endOfInput(channel), ...growing.finish()];
+  expect([...events, ...end]).toEqual(eventsOf(agent, channel, [bytes], path));
 }
 
 /** About 40 positions for a cut: over the whole file, at line ends, and around the last line. */

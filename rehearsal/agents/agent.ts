@@ -43,6 +43,15 @@ export interface SetUp {
   args: readonly string[];
 }
 
+/** How a person uses the agent on a terminal. */
+export interface OnTerminal {
+  args: readonly string[];
+  /** Files in its home instead of those of the same names: it asks nothing at its first start in `work`. */
+  home?(work: string): Readonly<Record<string, string>>;
+  /** Keys that end it, one after the other. */
+  quit: readonly string[];
+}
+
 export interface Rehearsed {
   /** The agent's id in tacho. */
   id: string;
@@ -59,6 +68,8 @@ export interface Rehearsed {
   reports_calls_late?: true;
   /** Accepts input while it runs. */
   takes_input?: true;
+  /** Absent: it is not rehearsed on a terminal. */
+  terminal?: OnTerminal;
   /** Machine-wide settings, which must be hidden. */
   machine_settings: readonly string[];
   /** Converts a canonical call to this agent's native call. */

@@ -9,6 +9,8 @@ function program(): string | null {
   return `node_modules/@anthropic-ai/claude-code-linux-${process.arch}${libc}/claude`;
 }
 
+const KEY = 'sk-ant-rehearsal-000';
+
 const MCP_CONFIG = JSON.stringify({ mcpServers: { toybox: TOYBOX } });
 
 export const claude: Rehearsed = {
@@ -17,7 +19,7 @@ export const claude: Rehearsed = {
   dialect: 'anthropic',
   env: {
     ANTHROPIC_BASE_URL: MODEL_URL,
-    ANTHROPIC_API_KEY: 'sk-ant-rehearsal-000',
+    ANTHROPIC_API_KEY: KEY,
     CLAUDE_CONFIG_DIR: `${INSIDE.home}/.claude`,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     DISABLE_AUTOUPDATER: '1',
@@ -25,6 +27,20 @@ export const claude: Rehearsed = {
     DISABLE_TELEMETRY: '1',
   },
   takes_input: true,
+  terminal: {
+    args: ['--permission-mode', 'bypassPermissions'],
+    home: (work) => ({
+      '.claude/.claude.json': JSON.stringify({
+        hasCompletedOnboarding: true,
+        bypassPermissionsModeAccepted: true,
+        theme: 'dark',
+        customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
+        projects: { [work]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
+      }),
+      '.claude/settings.json': JSON.stringify({ skipDangerousModePermissionPrompt: true }),
+    }),
+    quit: ['/exit', '\r'],
+  },
   machine_settings: ['/etc/claude-code'],
   native({ tool, input }) {
     if (tool !== 'Task') return { tool, input };

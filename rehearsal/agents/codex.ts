@@ -83,6 +83,13 @@ export const codex: Rehearsed = {
   env: { REHEARSAL_API_KEY: 'rehearsal-000' },
   home: { '.codex/config.toml': CONFIG },
   args: ['--skip-git-repo-check'],
+  terminal: {
+    args: ['--dangerously-bypass-approvals-and-sandbox'],
+    home: (work) => ({
+      '.codex/config.toml': `${CONFIG}\n[projects.${JSON.stringify(work)}]\ntrust_level = "trusted"\n`,
+    }),
+    quit: ['\x03', '\x03'],
+  },
   machine_settings: ['/etc/codex'],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: (need) =>

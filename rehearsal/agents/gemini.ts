@@ -59,6 +59,7 @@ export const gemini: Rehearsed = {
     NO_BROWSER: '1',
   },
   home: { '.gemini/settings.json': SETTINGS, '.gemini/agents/helper.md': HELPER },
+  terminal: { args: ['--approval-mode', 'yolo'], quit: ['/quit', '\r'] },
   machine_settings: ['/etc/gemini-cli'],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: (need) =>

@@ -71,6 +71,7 @@ export const grok: Rehearsed = {
   dialect: 'openai-chat',
   env: { GROK_DISABLE_AUTOUPDATER: '1', GROK_TELEMETRY_ENABLED: '0' },
   home: { '.grok/config.toml': CONFIG },
+  terminal: { args: ['--always-approve'], quit: ['/exit', '\r'] },
   machine_settings: ['/etc/grok'],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: (need) =>

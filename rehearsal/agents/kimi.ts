@@ -50,6 +50,7 @@ export const kimi: Rehearsed = {
     '.kimi-code/mcp.json': JSON.stringify({ mcpServers: { toybox: TOYBOX } }),
   },
   reports_calls_late: true,
+  terminal: { args: ['--yolo'], quit: ['/exit', '\r'] },
   machine_settings: [],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: (need) =>

@@ -42,6 +42,10 @@ export const omp: Rehearsed = {
   },
   home: { '.omp/agent/models.yml': MODELS },
   args: ['--model', 'rehearsal/scripted', '--no-title'],
+  terminal: {
+    args: ['--model', 'rehearsal/scripted', '--no-title', '--auto-approve'],
+    quit: ['/quit', '\r'],
+  },
   native: (call) => NATIVE[call.tool]?.(call.input) ?? pi.native(call),
   setUp: (need) =>
     need === 'skill'

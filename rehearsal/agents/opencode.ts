@@ -73,6 +73,7 @@ export const opencode: Rehearsed = {
   },
   home: { '.config/opencode/opencode.json': CONFIG },
   reports_calls_late: true,
+  terminal: { args: [], quit: ['\x03', '\x03'] },
   machine_settings: ['/etc/opencode'],
   native: ({ tool, input }) =>
     NATIVE[tool]?.(input) ?? { tool: tool.replace(/^mcp__(\w+?)__/, '$1_'), input },

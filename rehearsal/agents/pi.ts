@@ -48,6 +48,10 @@ const SHARED = {
   env: { PI_OFFLINE: '1', PI_TELEMETRY: '0' },
   home: { '.pi/agent/models.json': MODELS },
   args: ['--provider', 'rehearsal', '--model', 'scripted'],
+  terminal: {
+    args: ['--provider', 'rehearsal', '--model', 'scripted', '--approve'],
+    quit: ['/quit', '\r'],
+  },
   machine_settings: [],
   native: ({ tool, input }: NativeCall) => NATIVE[tool]?.(input) ?? { tool, input },
   differs: {

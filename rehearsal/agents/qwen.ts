@@ -6,6 +6,8 @@ const SETTINGS = JSON.stringify({
   // Its own agents, which look for something to remember, would use up turns of the script.
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
   model: { generationConfig: { contextWindowSize: 2_000_000 } },
+  // On a terminal it would ask the model what the user may say next.
+  ui: { enableFollowupSuggestions: false },
   privacy: { usageStatisticsEnabled: false },
 });
 
@@ -40,6 +42,7 @@ export const qwen: Rehearsed = {
   },
   home: { '.qwen/settings.json': SETTINGS },
   args: ['--auth-type', 'openai'],
+  terminal: { args: ['--auth-type', 'openai', '--approval-mode', 'yolo'], quit: ['/quit', '\r'] },
   machine_settings: ['/etc/qwen-code'],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: (need) =>

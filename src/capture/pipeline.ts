@@ -32,6 +32,8 @@ interface DraftGate {
   drafts(drafts: readonly Draft[], channel: string): Draft[];
   /** The held-back parts of unfinished texts, requested when the primary channel has ended. */
   held(): Draft[];
+  /** Whether there are any. */
+  holds?(): boolean;
   /** A draft as its event is stored. */
   event?<D extends Draft>(draft: D): D;
 }
@@ -79,7 +81,7 @@ export interface Intake {
 }
 
 export class Pipeline implements Intake {
-  readonly state: RunState;
+  state: RunState;
   /** Receives the run's events from the journal; `resumed` is called after the last one. */
   readonly resumption: Resumption;
   readonly #options: PipelineOptions;
@@ -210,6 +212,25 @@ export class Pipeline implements Intake {
     return this.#taken();
   }
 
+  /**
+   * The events that the run would end with now. More input may follow: nothing changes. Null if the end would take something with it that later lines need.
+   */
+  endSoFar(): Event[] | null {
+    const pending = [...this.#series.values()].some(({ open }) => open);
+    if (this.#correlator.waits || pending || this.resumption.isBehind) return null;
+    if (this.#options.gate?.holds?.() === true || this.#reader.holds) return null;
+    const [state, correlator] = [this.state, this.#correlator];
+    this.state = state.fork();
+    this.#correlator = this.#newCorrelator();
+    try {
+      return [...this.endOfInput(this.#options.primary), ...this.finish()];
+    } finally {
+      this.#primary_ended = false;
+      this.state = state;
+      this.#correlator = correlator;
+    }
+  }
+
   #newCorrelator(): Correlator {
     const { info, primary, now, elapsed = null } = this.#options;
     const normaliser = this.#normaliser;
@@ -250,14 +271,15 @@ export class Pipeline implements Intake {
     for (const draft of safe) {
       const kept = draft.kind === 'problem' ? cutProblem(draft) : draft;
       if (raw === null && this.resumption.wasGiven(kept)) continue;
-      if (raw !== null && this.#isKnown(kept)) continue;
+      if (raw !== null && this.#isKnown(kept, raw)) continue;
       this.#correlator.draft(kept, raw, this.#out);
     }
   }
 
-  #isKnown(draft: Draft): boolean {
+  #isKnown(draft: Draft, raw: Raw): boolean {
     const { resumption } = this;
-    return resumption.rereads && resumption.takeKnown(this.#options.gate?.event?.(draft) ?? draft);
+    if (!resumption.rereads) return false;
+    return resumption.takeKnown(this.#options.gate?.event?.(draft) ?? draft, raw);
   }
 
   #taken(): Event[] {

@@ -33,8 +33,9 @@ export class Resumption {
    * Events journalled for a line that the killed recorder may not have finished: made again, but not returned again.
    */
   #unsure: readonly Event[] = [];
-  /** With `rereads`: how often the journal has an event, by its identity. */
-  readonly #known = new Map<string, number>();
+  /** With `rereads`: where the journal has an event, by its identity. */
+  readonly #known = new Map<string, number[]>();
+  #moved = false;
   #again = 0;
   /** While resuming: the events of the most recent line. */
   #last_line: Event[] = [];
@@ -49,7 +50,9 @@ export class Resumption {
     this.#note(event);
     if (this.rereads && event.raw !== null) {
       const identity = identityOf(event);
-      this.#known.set(identity, (this.#known.get(identity) ?? 0) + 1);
+      const places = this.#known.get(identity);
+      if (places === undefined) this.#known.set(identity, [event.raw.offset]);
+      else places.push(event.raw.offset);
     }
     if (!sameLine(this.#last_line.at(-1)?.raw ?? null, event.raw)) this.#applyLastLine();
     this.#last_line.push(event);
@@ -122,6 +125,11 @@ export class Resumption {
     return last?.channel === raw.channel && last.file !== raw.file;
   }
 
+  /** Whether events of the journal have not been made again yet. */
+  get isBehind(): boolean {
+    return this.#state.seq < this.#again;
+  }
+
   /** The events that are not in the journal yet. */
   fresh(events: Event[]): Event[] {
     return this.#again === 0 ? events : events.filter((event) => event.seq > this.#again);
@@ -143,18 +151,32 @@ export class Resumption {
   }
 
   /** With `rereads`: whether the journal has this draft of a line, once per event. */
-  takeKnown(draft: { kind: string; data: object }): boolean {
-    const identity = identityOf(draft);
-    const count = this.#known.get(identity) ?? 0;
-    if (count > 0) this.#known.set(identity, count - 1);
-    return count > 0;
+  takeKnown(draft: { kind: string; data: object }, { offset }: Raw): boolean {
+    const places = this.#known.get(identityOf(draft)) ?? [];
+    const same = places.indexOf(offset);
+    this.#moved ||= places.length > 0 && same < 0;
+    return places.splice(Math.max(same, 0), 1).length > 0;
   }
 
   /** With `rereads`: messages and calls of the journal that were not read again. */
   get missing(): number {
+    return this.#leftOf(SAID);
+  }
+
+  /** With `rereads`: whether records of the journal were not read again. */
+  get lacking(): boolean {
+    return this.#leftOf([...SAID, 'call_finished']) > 0;
+  }
+
+  /** With `rereads`: whether records of the journal were not read again at the same places. */
+  get changed(): boolean {
+    return this.#moved || this.lacking;
+  }
+
+  #leftOf(kinds: readonly string[]): number {
     let count = 0;
-    for (const [identity, left] of this.#known)
-      if (SAID.some((kind) => identity.startsWith(`["${kind}"`))) count += left;
+    for (const [identity, { length }] of this.#known)
+      if (length > 0 && kinds.some((kind) => identity.startsWith(`["${kind}"`))) count += length;
     return count;
   }
 

@@ -115,7 +115,10 @@ export interface Decoder {
   record(value: unknown, out: Draft[], part?: SessionPart): void;
   /** The records that a non-JSON line completes; they are then passed to `record`. Null: the agent does not know such lines. */
   text?(line: string, out: Draft[]): readonly unknown[] | null;
-  /** The input has ended. */
+  /**
+   * The drafts of the end, if the input ends here. A session file may grow after it: its decoder then continues as if this
+   * had not been called.
+   */
   end(out: Draft[]): void;
 }
 
@@ -191,6 +194,8 @@ export interface SessionFiles {
   places?(env: NodeJS.ProcessEnv): readonly SessionPlace[];
   /** False if the file belongs to a sub-agent although its name does not show it, or is not readable. */
   isMain?(path: string, memo?: Memo): Promise<boolean>;
+  /** Set if files of sub-agents are in the same places, and `isMain` tells them apart. */
+  readonly parts_in_places?: true;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** The lines of a part that is not a file, such as a session in a database. Null: the part is a file. */

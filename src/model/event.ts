@@ -169,6 +169,8 @@ export const EventData = {
     usage: Usage,
     cost_usd: Nullable(Type.Number()),
     model: NullableString,
+    /** The call that started the sub-agent that used it. Absent or null: the root agent, or both. */
+    parent_call_id: Type.Optional(NullableString),
   }),
   provider_retried: Type.Object({
     attempt: NullableInteger,

@@ -15,6 +15,8 @@ export type FailPlace =
   /** A session is in the journal again, and so are its earlier imports. */
   | 'before_replace'
   | 'before_row'
+  /** Imported sessions have their rows; how far their files were read is not stored yet. */
+  | 'before_places'
   /** The same, and the earlier imports are recorded as deleted. */
   | 'after_bury'
   /** A segment is partly packed, under a temporary name. */

@@ -85,6 +85,8 @@ export class SessionSpending {
   #sum = spent();
   /** The message of each file that may still get its final usage. Every block repeats the usage; the last counts. */
   readonly #pending = new Map<string, Message>();
+  /** Nothing was said since the latest cumulative figure: on a terminal, the CLI writes it twice when it exits. */
+  #repeated = false;
   /** A run began after the latest cumulative figure, so the figure does not include it. */
   #unpaid = false;
   /** The session began as a copy of another session, without that session's figures. */
@@ -102,7 +104,8 @@ export class SessionSpending {
       return;
     }
     const shared = this.#forked && this.#latest === null && !this.#before_is_sure;
-    if (!this.#before_is_sure) this.#before = this.#latest;
+    if (!this.#before_is_sure && !this.#repeated) this.#before = this.#latest;
+    this.#repeated = true;
     this.#latest = state;
     // It includes the runs of the copied session. Only the messages show the figures of this run.
     this.#unpaid = shared;
@@ -117,11 +120,13 @@ export class SessionSpending {
   }
 
   prompted(): void {
+    this.#repeated = false;
     this.#unpaid = true;
   }
 
   /** `file`: the speaker; the blocks of one speaker follow each other. */
   message(file: string, message: Message): void {
+    this.#repeated = false;
     const held = this.#pending.get(file);
     if (held && held.key !== message.key) add(this.#sum, ofApi(held.usage));
     this.#pending.set(file, message);
@@ -134,8 +139,9 @@ export class SessionSpending {
 
   total(): Spent | null {
     if (this.#latest && !this.#unpaid) return minus(this.#latest, this.#before);
-    for (const message of this.#pending.values()) add(this.#sum, ofApi(message.usage));
-    this.#pending.clear();
-    return isEmpty(this.#sum) ? null : this.#sum;
+    const sum = spent();
+    add(sum, this.#sum);
+    for (const message of this.#pending.values()) add(sum, ofApi(message.usage));
+    return isEmpty(sum) ? null : sum;
   }
 }

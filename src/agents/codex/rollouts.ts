@@ -39,10 +39,13 @@ interface Folder {
   errors: readonly Error[];
 }
 
-function metaOf(path: string, unreadable: Unreadable): Meta {
+/** Null: the first line is not complete yet. */
+function metaOf(path: string, unreadable: Unreadable): Meta | null {
   const head = headOf(path, HEAD_BYTES, unreadable);
+  const [first = '', ...rest] = head.split('\n', 2);
+  if (rest.length === 0 && Buffer.byteLength(head) < HEAD_BYTES) return null;
   try {
-    const line: Session['session_meta'] | null = nativeOf(JSON.parse(head.split('\n', 1)[0] ?? ''));
+    const line: Session['session_meta'] | null = nativeOf(JSON.parse(first));
     return nativeOf(line?.payload) ?? {};
   } catch {
     // The line is longer than the part that was read.
@@ -62,9 +65,12 @@ const begunIn = (path: string) => basename(path).slice(0, TIMED_CHARS);
 function rolloutAt(path: string, memo?: Memo): Promise<Rollout> {
   return memoised(memo, `rollout ${path}`, async () => {
     const errors: Error[] = [];
-    const meta = metaOf(path, (error) => errors.push(error));
+    const read = metaOf(path, (error) => errors.push(error));
+    const meta = read ?? {};
     const parent = idOf(meta.parent_thread_id);
-    const main = parent === null && nativeOf(meta.source)?.subagent === undefined;
+    const sub_agent = parent !== null || nativeOf(meta.source)?.subagent !== undefined;
+    // Only its first line shows whether it is a sub-agent: until then it is not imported.
+    const main = !sub_agent && (read !== null || errors.length > 0);
     const ids = { id: idOf(meta.id), session_id: idOf(meta.session_id), parent };
     return { path, begun: begunIn(path), ...ids, main, errors };
   });

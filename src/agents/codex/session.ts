@@ -67,6 +67,7 @@ export const session = sessionFiles({
     [/^archived_sessions$/, ROLLOUT],
   ],
   retention,
+  parts_in_places: true,
   isMain,
   subAgents,
   keyOf,

@@ -64,15 +64,24 @@ export class SessionRun extends Writer {
   #ended = false;
   #session_id: string | null = null;
 
-  constructor(to: Drafts, { since_ms = 0, stream_usage }: SessionDecoderOptions) {
+  readonly #cwd: string | null;
+
+  constructor(
+    to: Drafts,
+    { since_ms = 0, stream_usage }: SessionDecoderOptions,
+    cwd: string | null,
+  ) {
     super(to);
+    this.#cwd = cwd;
     this.#since_ms = since_ms;
     this.#stream_usage = stream_usage ?? null;
   }
 
   end(): void {
-    for (const voice of this.#voices.values()) this.#release(voice);
-    if (this.#session_id !== null) this.to.introduce({ session_id: this.#session_id });
+    for (const { held } of this.#voices.values())
+      for (const result of held) this.#calls.assume(result);
+    if (this.#session_id !== null)
+      this.to.introduce({ session_id: this.#session_id, cwd: this.#cwd });
     // The stream's figures include requests that no file has.
     if (this.#stream_usage !== true && !isEmpty(this.#spent)) this.to.usage('total', this.#spent);
     // stdout reports the end of a live run; a text at the end of the file is no better evidence.
@@ -164,7 +173,11 @@ export class SessionRun extends Writer {
 
   /** Calls may be in a separate message without tokens: the turn is then that of the previous message. */
   #openTurn(record: Message, id: string): void {
-    this.to.introduce({ session_id: this.#session_id, model: textOf(record.model) });
+    this.to.introduce({
+      session_id: this.#session_id,
+      model: textOf(record.model),
+      cwd: this.#cwd,
+    });
     const companion = !isNative(record.tokens) && listOf(record.toolCalls).length > 0;
     if (this.#voice.turn_open && companion) return;
     this.#voice.turn_open = true;

@@ -5,7 +5,7 @@
  * repeats messages and never reports events. A file name holds only the beginning of the session id. There is no end
  * record: the end is inferred from the last messages.
  */
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { namesIn, openFile } from '../../lib/folders.ts';
 import { createLines } from '../../lib/lines.ts';
 import { memoised } from '../../lib/memoised.ts';
@@ -22,6 +22,7 @@ const SESSION_ID = /^[0-9a-zA-Z_-]{8,128}$/;
 const SUB_AGENT = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 /** The first line holds only ids and times. */
 const HEADER_BYTES = 64 * 1024;
+const PATH_BYTES_MAX = 4096;
 const AGENT_ID = Buffer.from('"agentId"');
 
 /** The whole session id in a file; null if it cannot be read. */
@@ -107,6 +108,12 @@ async function* mainFiles(env: NodeJS.ProcessEnv, memo?: Memo) {
   }
 }
 
+/** The project's folder, which is in a file of its own. Null in the folders of earlier versions. */
+function projectRoot(path: string): string | null {
+  const root = headOf(join(dirname(dirname(path)), '.project_root'), PATH_BYTES_MAX).trim();
+  return isAbsolute(root) ? root : null;
+}
+
 function timeOf({ timestamp, startTime, $set }: Open): number | undefined {
   return momentOf(timestamp ?? startTime ?? nativeOf($set)?.lastUpdated);
 }
@@ -135,7 +142,8 @@ export const session: SessionFiles = {
   timeOf: (value) => timeOf(nativeOf(value) ?? {}) ?? null,
   decoder: (options = {}) =>
     decoder<Session>((to) => {
-      const run = new SessionRun(to, options);
+      const cwd = options.path === undefined ? null : projectRoot(options.path);
+      const run = new SessionRun(to, options, cwd);
       return {
         kindOf,
         before: (_record, part) => run.listen(part),

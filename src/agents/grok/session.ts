@@ -45,6 +45,7 @@ export const session = sessionFiles({
   root: (env) => join(env.GROK_HOME || join(homeOf(env), '.grok'), 'sessions'),
   id: ID,
   names: [[/./, ID, /^updates\.jsonl$/]],
+  parts_in_places: true,
   isMain: async (path) => metaIn(join(dirname(path), 'summary.json'))?.session_kind !== 'subagent',
   subAgents,
   timeOf,

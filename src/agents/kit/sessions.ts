@@ -11,7 +11,10 @@ import { AGENT_LIMITS } from './limits.ts';
 import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 
 export interface Layout
-  extends Pick<SessionFiles, 'where' | 'rewritten' | 'decoder' | 'keyOf' | 'retention'> {
+  extends Pick<
+    SessionFiles,
+    'where' | 'rewritten' | 'decoder' | 'keyOf' | 'retention' | 'parts_in_places'
+  > {
   /** The folder of all sessions. */
   root(env: NodeJS.ProcessEnv, cwd: string): string;
   /** Pattern of a session id; other ids are not looked for. */
@@ -141,5 +144,6 @@ export function sessionFiles(layout: Layout): SessionFiles {
     ...(keyOf && { keyOf }),
     ...(retention && { retention }),
     ...(layout.rewritten && { rewritten: layout.rewritten }),
+    ...(layout.parts_in_places && { parts_in_places: layout.parts_in_places }),
   };
 }

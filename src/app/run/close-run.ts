@@ -85,8 +85,9 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
 /** Stores the files of a complete record, and releases everything. */
 export async function endRun(closing: Closing, whole: boolean): Promise<RunResult> {
   const { recording, cause } = closing;
-  const outcome = recording.outcome();
-  const { unlisted, missing } = whole ? await storeRun(closing, outcome) : NOTHING_STORED;
+  const measured = recording.measured();
+  const { outcome } = measured;
+  const { unlisted, missing } = whole ? await storeRun(closing, measured) : NOTHING_STORED;
   await recording.close();
   const { run_id, recorder } = recording;
   // Only the file counts: a view that failed on the way was rebuilt from the journal.

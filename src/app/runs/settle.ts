@@ -5,7 +5,7 @@
  */
 import { TachoError } from '../../lib/errors.ts';
 import { createCollecting } from '../../lib/memory.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { CAPTURE_SOURCE } from '../../model/words.ts';
 import { createCatalogue, firstOffset, order } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
@@ -83,7 +83,7 @@ class Settling {
   readonly #index: Index;
   readonly #catalogue: ReturnType<typeof createCatalogue>;
   readonly #read = createCollecting(APP_LIMITS.rebuild_collect_bytes);
-  #batch: RunOutcome[] = [];
+  #batch: MeasuredRun[] = [];
   readonly #grown = new Map<string, number>();
   #batch_calls = 0;
 
@@ -222,7 +222,7 @@ class Settling {
     try {
       const run = await rebuildRun(this.#state, this.#index, run_id);
       if (run.foreign > 0) this.foreign.add(run_id);
-      if (run.outcome !== null) this.#save(run.outcome, run.grew_to);
+      if (run.measured !== null) this.#save(run.measured, run.grew_to);
       else if (run.report.unreadable > 0) this.#couldNotRead(this.#catalogue.positions(run_id));
       else if (run.begun) this.unfinished += 1;
     } catch (error) {
@@ -236,7 +236,7 @@ class Settling {
     return new OpenRuns(this.#state, {
       given: this.added,
       begins,
-      ended: (outcome, grew_to) => this.#save(outcome, grew_to),
+      ended: (run, grew_to) => this.#save(run, grew_to),
       foreign: (run_id) => this.foreign.add(run_id),
       read: this.#read,
     });
@@ -256,10 +256,11 @@ class Settling {
     this.report.unreadable += segments.size;
   }
 
-  #save(outcome: RunOutcome, grew_to: number | null): void {
+  #save(run: MeasuredRun, grew_to: number | null): void {
+    const { outcome } = run;
     this.added.add(outcome.run_id);
     if (grew_to !== null) this.#grown.set(outcome.run_id, grew_to);
-    this.#batch.push(outcome);
+    this.#batch.push(run);
     this.#batch_calls += outcome.tool_calls.length;
     const { rebuild_flush_runs, rebuild_flush_calls } = APP_LIMITS;
     if (this.#batch.length >= rebuild_flush_runs || this.#batch_calls >= rebuild_flush_calls)
@@ -267,7 +268,7 @@ class Settling {
   }
 
   #flush(): void {
-    this.#index.saveOutcomes(this.#batch, [], this.#grown);
+    this.#index.saveRuns(this.#batch, [], this.#grown);
     this.#grown.clear();
     this.#batch = [];
     this.#batch_calls = 0;

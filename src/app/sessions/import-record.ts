@@ -9,11 +9,11 @@ import { fromByteText, isAscii, NeedsText, toByteText } from '../../lib/byte-tex
 import { TachoError } from '../../lib/errors.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
 import type { Event } from '../../model/event.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import type { Evidence } from '../../model/unfinished.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../../projections/outcome.ts';
 import type { Gate, Redactor } from '../../redact/gate.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import { Recorder } from '../run/recorder.ts';
@@ -46,7 +46,7 @@ export interface Into {
 
 /** A session in the journal. */
 export interface Recorded {
-  outcome: RunOutcome;
+  run: MeasuredRun;
   /** The number of events before its provisional end. */
   events: number;
   /** How far each of its files was read, by path. */
@@ -215,7 +215,7 @@ export function newRecording(
       ended = true;
       take(end);
       const events = (end[0]?.seq ?? 1) - 1;
-      return { outcome: fold.finish(), events, places, evidence: evidenceOf(end, places) };
+      return { run: measuredBy(fold), events, places, evidence: evidenceOf(end, places) };
     },
     /** Journals the provisional end. `closings`: entries of earlier ends. */
     async close(
@@ -234,9 +234,9 @@ export function newRecording(
         throw new TachoError('output_unwritable', `${path}: ${view} failed: ${why}`, {
           stage: 'import',
         });
-      const folded = fold.finish();
-      const outcome = byte_text && !isAscii(JSON.stringify(folded)) ? fromByteText(folded) : folded;
-      return { outcome, events, places, evidence: evidenceOf(end, places) };
+      const folded = measuredBy(fold);
+      const run = byte_text && !isAscii(JSON.stringify(folded)) ? fromByteText(folded) : folded;
+      return { run, events, places, evidence: evidenceOf(end, places) };
     },
   };
 }

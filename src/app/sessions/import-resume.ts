@@ -17,6 +17,7 @@ import { eventIn, eventOf } from '../runs/journal-events.ts';
 import { endsOf } from '../runs/run-entries.ts';
 import { configOf, type Into, newRecording, Reading, type Recorded } from './import-record.ts';
 import { pipelineOf } from './import-source.ts';
+import type { PartPlace } from './part-reader.ts';
 import type { SessionSource } from './session-source.ts';
 
 interface Resuming extends Into {
@@ -27,6 +28,8 @@ interface Resuming extends Into {
    * only grew.
    */
   rewritten: boolean;
+  /** Whether less of the files was read now than before. */
+  isLess(places: ReadonlyMap<string, PartPlace>): boolean;
   /** Whether the run was recorded from files at the same place: then what they lack was removed from them. */
   same_files: boolean;
 }
@@ -34,6 +37,8 @@ interface Resuming extends Into {
 export interface Resumed extends Recorded {
   /** Whether the run has new events, or another end. */
   grew: boolean;
+  /** Whether places in the run's events are not those of the files. */
+  rewritten: boolean;
 }
 
 export async function resumeSession(source: SessionSource, into: Resuming): Promise<Resumed> {
@@ -56,15 +61,17 @@ export async function resumeSession(source: SessionSource, into: Resuming): Prom
   await recording.take(problems);
   const { places } = reading;
   // Files that lack what the run has say nothing about its end.
+  const lacking = !grew && into.rewritten && (pipeline.resumption.lacking || into.isLess(places));
   const end = [
-    ...(grew || !into.rewritten ? reading.end() : endAgain(pipeline, known.end ?? [])),
+    ...(lacking ? endAgain(pipeline, known.end ?? []) : reading.end()),
     ...pipeline.finish(),
   ];
+  const rewritten = into.rewritten && pipeline.resumption.changed;
   const same = () => isSameEnd(end.map(into.gate(into.redactor(false)).event), known.end ?? []);
-  if (!grew && problems.length === 0 && known.end !== null && (into.rewritten || same()))
-    return { ...recording.keep(known.end, places), grew };
+  if (!grew && problems.length === 0 && known.end !== null && (lacking || same()))
+    return { ...recording.keep(known.end, places), grew, rewritten };
   const recorded = await recording.close(end, places, known.closings);
-  return { ...recorded, grew: true };
+  return { ...recorded, grew: true, rewritten };
 }
 
 /** Events of an end that the pipeline makes itself. */

@@ -30,7 +30,7 @@ import { type Into, type Recorded, recordSession } from './import-record.ts';
 import { resumeSession } from './import-resume.ts';
 import { type Head, headOf, identityOf } from './import-source.ts';
 import { KnownFiles, type KnownSession } from './known-files.ts';
-import { onlyGrew } from './part-places.ts';
+import { onlyGrew, readLess } from './part-places.ts';
 import type { PartPlace } from './part-reader.ts';
 import { partsOf, type SessionSource } from './session-source.ts';
 
@@ -255,7 +255,10 @@ export class Importer {
     // The journal had no entry of it when the store was locked: nothing is looked up for it.
     if (!begun) journal.begin(id.run_id);
     const recording = begun
-      ? resumeSession(source, { ...into, state, index, rewritten: true, same_files: false })
+      ? resumeSession(source, {
+          ...{ ...into, state, index, rewritten: true, same_files: false },
+          isLess: () => false,
+        })
       : recordSession(source, into);
     return this.#stored(await recording, 'imported');
   }
@@ -279,9 +282,11 @@ export class Importer {
     const into = this.#into(target, id, recorded === null ? null : recorded.finished_ms + 1);
     const rewritten = agent.session?.rewritten === true || !(await onlyGrew(source, places));
     const same_files = known.isOf(run_id);
-    const growing = { ...into, state, index, rewritten, same_files };
+    const isLess = (read: ReadonlyMap<string, PartPlace>) => readLess(read, places);
+    const growing = { ...into, state, index, rewritten, same_files, isLess };
     const resumed = await resumeSession(source, growing);
-    return { ...this.#stored(resumed, resumed.grew ? 'grown' : 'known'), rewritten };
+    const found = this.#stored(resumed, resumed.grew ? 'grown' : 'known');
+    return { ...found, rewritten: resumed.rewritten };
   }
 
   #into(target: ImportTarget, id: NewId, since_ms: number | null): Into {
@@ -299,7 +304,8 @@ export class Importer {
   }
 
   #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Found {
-    const { outcome, places } = recorded;
+    const { run, places } = recorded;
+    const { outcome } = run;
     const { agent, session_id, run_id, metrics, metadata } = outcome;
     const replaced = this.#ledger.settle(agent, session_id, recorded);
     const recent = Date.now() - recorded.evidence.last_ms < APP_LIMITS.unfinished_age_ms;

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { type BigIntStats, statSync } from 'node:fs';
+import { dieHere, failsAt } from '../../store/failpoint.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { SourceRow } from '../../store/index/sources-table.ts';
 import { packageVersion } from '../config/paths.ts';
@@ -24,6 +25,8 @@ const ROWS_TOGETHER = 256;
 export interface Facts {
   /** The state of the main file, as a watcher saw it before it was read. */
   main?: string;
+  /** The state of the session's other files before they were read. */
+  parts?: string;
   /** Why the file could not be imported in that state. */
   failed?: string;
   whole?: Head;
@@ -78,6 +81,7 @@ export class KnownFiles {
     const now_ms = BigInt(Date.now());
     const id = sourceId(source.agent.id, source.path);
     const stamp = this.#stampOf(source);
+    const beside = partsStamp(source.parts);
     const row = this.#index.getSource(id);
     const same = row !== null && row.stamp === stamp;
     const facts: Facts = same ? (JSON.parse(row.facts) as Facts) : {};
@@ -106,7 +110,7 @@ export class KnownFiles {
       },
       keep: (recorded) => {
         const run_id = recorded?.run_id ?? null;
-        const seen = main === undefined || facts.main === main;
+        const seen = main === undefined || (facts.main === main && facts.parts === beside);
         if (!read && same && row.run_id === run_id && seen) return;
         // It changed while it was read, or may change again without a trace: it is read again, from there on.
         const sure =
@@ -120,7 +124,7 @@ export class KnownFiles {
           ...(safe ? facts : {}),
           ...(places && { places }),
           ...(recorded?.rewritten && { rewritten: true }),
-          ...(main !== undefined && { main }),
+          ...(main !== undefined && { main, parts: beside }),
         };
         const text = JSON.stringify(kept);
         this.#held.push({ source: id, stamp: sure ? stamp : '', run_id, facts: text });
@@ -132,7 +136,9 @@ export class KnownFiles {
   flush(): void {
     const rows = this.#held;
     this.#held = [];
-    if (rows.length > 0) this.#index.saveSources(rows);
+    if (rows.length === 0) return;
+    if (failsAt('before_places')) dieHere();
+    this.#index.saveSources(rows);
   }
 
   /** Null if it is unknown whether the session is unchanged. */
@@ -156,6 +162,17 @@ export class KnownFiles {
     });
   }
 }
+
+/** The state of a session's files besides the main one. */
+export const partsStamp = (parts: SessionSource['parts']) =>
+  sha256Of(
+    JSON.stringify(
+      parts.slice(1).map(({ path }) => {
+        const { size, mtimeNs, ino } = statOf(path) ?? {};
+        return [path, ...[size, mtimeNs, ino].map(String)];
+      }),
+    ),
+  ).slice(0, 16);
 
 function placesOf(places: ReadonlyMap<string, PartPlace>): Record<string, KnownPlace> {
   return Object.fromEntries(

@@ -99,3 +99,9 @@ export async function onlyGrew(
   }
   return true;
 }
+
+/** Whether a file was read less far than before. */
+export const readLess = (
+  places: ReadonlyMap<string, PartPlace>,
+  known: Readonly<Record<string, KnownPlace>>,
+) => [...places].some(([path, { offset }]) => offset < (known[partName(path)]?.offset ?? 0));

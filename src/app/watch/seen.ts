@@ -14,6 +14,7 @@ export class Seen {
   /** Files that could not be imported, with the reason. */
   readonly set_aside = new Map<string, string>();
   #rows: SourceRow[] = [];
+  #ignored: SourceRow[] = [];
 
   constructor(index: Index) {
     this.#index = index;
@@ -33,7 +34,7 @@ export class Seen {
   /** A file of a sub-agent, which is read with the session that it belongs to. */
   ignore(agent: Agent, path: string, stamp: string): void {
     this.#stamps.set(path, stamp);
-    this.#keep(agent, path, { main: stamp });
+    this.#ignored.push(rowOf(agent, path, { main: stamp }));
   }
 
   add({ agent, path, stamp }: ImportTarget, { state, why }: Imported): void {
@@ -43,7 +44,7 @@ export class Seen {
     if (state !== 'failed') return;
     const failed = (why ?? 'unknown reason').replace(`${path}: `, '');
     this.set_aside.set(path, failed);
-    this.#keep(agent, path, { main: stamp, failed });
+    this.#rows.push(rowOf(agent, path, { main: stamp, failed }));
   }
 
   /** The file has to be looked at, whatever its stamp says. */
@@ -51,14 +52,15 @@ export class Seen {
     this.#stamps.delete(path);
   }
 
-  #keep({ id }: Agent, path: string, facts: Facts): void {
-    const row = { stamp: '', run_id: null, facts: JSON.stringify(facts) };
-    this.#rows.push({ source: sourceId(id, path), ...row });
-  }
-
-  flush(): void {
-    const rows = this.#rows;
+  /** `all`: no session waits. Files of sub-agents were looked at when their session was. */
+  flush(all: boolean): void {
+    const rows = [...this.#rows, ...(all ? this.#ignored : [])];
     this.#rows = [];
+    if (all) this.#ignored = [];
     if (rows.length > 0) this.#index.saveSources(rows);
   }
+}
+
+function rowOf({ id }: Agent, path: string, facts: Facts): SourceRow {
+  return { source: sourceId(id, path), stamp: '', run_id: null, facts: JSON.stringify(facts) };
 }

@@ -3,7 +3,6 @@
  * imported on. Contract: one watcher per store. Killed at any moment, the next one continues where it stopped. Files are
  * only read when they changed.
  */
-import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
@@ -23,6 +22,7 @@ import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
 import type { NotifyMemory } from './notify-memory.ts';
 import { Seen } from './seen.ts';
+import { SubAgents } from './sub-agents.ts';
 import type { WatchLive } from './watch-live.ts';
 
 /** The request to a watcher, and the functions that it calls. */
@@ -68,8 +68,7 @@ export class Watcher {
   readonly #queue = new Map<string, ImportTarget>();
   readonly #hints = new Set<string>();
   readonly #fresh: Candidate[] = [];
-  /** By session: when a file of it was last written. */
-  readonly #newest = new Map<string, number>();
+  readonly #sub_agents: SubAgents;
   readonly #started_ms = Date.now();
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
@@ -80,6 +79,7 @@ export class Watcher {
   constructor(parts: WatcherParts) {
     this.#parts = parts;
     this.#seen = new Seen(parts.index);
+    this.#sub_agents = new SubAgents(parts.index);
     this.#folders = new Folders(parts.agents, parts.env, (path) => {
       this.#hints.add(path);
       this.#wake();
@@ -121,8 +121,10 @@ export class Watcher {
     this.#reconciled_ms = Date.now();
     const fresh: ImportTarget[] = [];
     for (const candidate of this.#folders.scan())
-      if (await this.#isNew(candidate, memo)) fresh.push(targetOf(candidate));
-    for (const target of await this.#stored()) fresh.push(target);
+      if ((await this.#isNew(candidate, memo)) || (await this.#sub_agents.changed(candidate, memo)))
+        fresh.push(targetOf(candidate));
+    for (const target of [...this.#queue.values(), ...(await this.#stored())]) fresh.push(target);
+    this.#queue.clear();
     const modified = (path: string) => this.#folders.files.get(path)?.modified_ms ?? 0;
     fresh.sort((a, b) => modified(a.path) - modified(b.path));
     const families = await familiesOf(fresh, { index: this.#parts.index, memo });
@@ -145,21 +147,23 @@ export class Watcher {
     return targets;
   }
 
-  async #isNew(candidate: Candidate, memo?: Memo): Promise<boolean> {
+  async #isNew(candidate: Candidate, memo: Memo): Promise<boolean> {
     const { agent, path, stamp } = candidate;
     if (!this.#seen.isNew(agent, path, stamp)) return false;
     if ((await agent.session?.isMain?.(path, memo)) !== false) return true;
-    // A sub-agent: it is read with its session, which is one of those in use.
+    // A sub-agent: it is read with its session.
     this.#seen.ignore(agent, path, stamp);
-    for (const one of this.#inUse())
-      if (one.agent === agent && one.path !== path) this.#queue.set(one.path, targetOf(one));
+    if (!agent.session?.parts_in_places) return false;
+    const main = await this.#sub_agents.mainOf(candidate, this.#folders.files, memo);
+    if (main !== null) this.#queue.set(main.path, targetOf(main));
     return false;
   }
 
   /** Files that changed a short time ago. */
   *#inUse(age_ms: number = APP_LIMITS.watch_hot_age_ms): Generator<Candidate, void> {
     const since_ms = Date.now() - age_ms;
-    for (const one of this.#folders.files.values()) if (one.modified_ms >= since_ms) yield one;
+    for (const one of this.#folders.files.values())
+      if (Math.max(one.modified_ms, this.#sub_agents.modifiedMs(one.path)) >= since_ms) yield one;
   }
 
   /** Waits for a hint or the next look. */
@@ -178,8 +182,9 @@ export class Watcher {
     const hints = [...this.#hints];
     this.#hints.clear();
     const fresh = [...this.#fresh.splice(0), ...hints.flatMap((path) => this.#folders.taken(path))];
+    const memo: Memo = new Map();
     for (const candidate of fresh)
-      if (await this.#isNew(candidate)) this.#queue.set(candidate.path, targetOf(candidate));
+      if (await this.#isNew(candidate, memo)) this.#queue.set(candidate.path, targetOf(candidate));
     const { databases } = this.#folders;
     if (hints.some((path) => databases.has(path.replace(/-wal$/, ''))))
       for (const target of await this.#stored()) this.#queue.set(target.path, target);
@@ -199,15 +204,8 @@ export class Watcher {
   /** Files of sub-agents may change without the main file: those of sessions in use are looked at. */
   async #pollParts(): Promise<void> {
     for (const candidate of [...this.#inUse()]) {
-      const { agent, path } = candidate;
-      // Its sub-agents have files like its own, which are found as such.
-      if (agent.session?.isMain !== undefined) continue;
-      const parts = (await agent.session?.parts(path)) ?? [];
-      const newest = Math.max(0, ...parts.map((part) => modifiedMs(part.path)));
-      const known = this.#newest.get(path) ?? newest;
-      this.#newest.set(path, newest);
-      if (newest <= known) continue;
-      this.#queue.set(path, targetOf(candidate));
+      if (!(await this.#sub_agents.changed(candidate))) continue;
+      this.#queue.set(candidate.path, targetOf(candidate));
       this.#wake();
     }
   }
@@ -254,7 +252,7 @@ export class Watcher {
       }
     } finally {
       importer.close();
-      this.#seen.flush();
+      this.#seen.flush(this.#queue.size === 0);
       if (replaced > 0) await freeDeleted(state, index);
     }
   }
@@ -339,15 +337,6 @@ function runOf({ run_id, agent, metadata }: RunOutcome): NotifyRun {
     project: metadata.project?.path ?? null,
     prompt: metadata.initial_prompt,
   };
-}
-
-function modifiedMs(path: string): number {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  } catch {
-    // A session in a database: the path leads through a file.
-    return 0;
-  }
 }
 
 const targetOf = ({ agent, path, stamp }: Candidate): ImportTarget => ({

@@ -149,6 +149,23 @@ export const MIGRATIONS: readonly string[] = [
     facts TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX sources_by_run ON sources (run_id) WHERE run_id IS NOT NULL;`,
+
+  // Usage of runs by time and model; time 0 and the model '' are unknown. Older runs have no rows: tacho usage and
+  // tacho runs reindex make them from the journal.
+  `CREATE TABLE usage (
+    run_id TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    sub_agent INTEGER NOT NULL,
+    input INTEGER,
+    output INTEGER,
+    cache_read INTEGER,
+    cache_write INTEGER,
+    reasoning INTEGER,
+    cost REAL,
+    computed REAL,
+    PRIMARY KEY (run_id, at_ms, model, sub_agent)
+  ) STRICT, WITHOUT ROWID;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -161,6 +178,7 @@ export const TABLES = [
   'folder',
   'grown',
   'unfinished',
+  'usage',
 ] as const;
 
 export const RUN_COLUMNS =
@@ -241,6 +259,8 @@ export const DELETE_UNFINISHED =
 
 export const DELETE_GROWN = 'DELETE FROM grown WHERE run_id IN (SELECT value FROM json_each(?))';
 
+export const DELETE_USAGE = 'DELETE FROM usage WHERE run_id IN (SELECT value FROM json_each(?))';
+
 export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
 
 /**
@@ -256,10 +276,13 @@ export const MERGE = [
   ],
   [DELETE_RUNS, 'runs'],
   [DELETE_GROWN, 'runs'],
+  [DELETE_USAGE, 'runs'],
   ['DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['INSERT OR REPLACE INTO runs SELECT * FROM fresh.runs', null],
   ['INSERT OR REPLACE INTO grown SELECT * FROM fresh.grown', null],
+  ['DELETE FROM usage WHERE run_id IN (SELECT run_id FROM fresh.runs)', null],
+  ['INSERT INTO usage SELECT * FROM fresh.usage', null],
   ['INSERT OR REPLACE INTO positions SELECT * FROM fresh.positions', null],
   ['INSERT OR REPLACE INTO segments SELECT * FROM fresh.segments', null],
 ] as const;

@@ -29,6 +29,14 @@ export function prepare(db: DatabaseSync): Prepared {
   };
 }
 
+/**
+ * Figures come from agents, and from journals that others may have edited: values that SQLite cannot store become
+ * unknown.
+ */
+export function integer(value: number | null): number | null {
+  return Number.isSafeInteger(value) ? value : null;
+}
+
 /** IMMEDIATE: a transaction that reads first and writes later fails if another process wrote in between. */
 export function inTransaction<T>(prepared: Prepared, body: (db: Prepared) => T): T {
   prepared.run('BEGIN IMMEDIATE');
