@@ -33,6 +33,9 @@ function stampOf(path: string): { stamp: string; modified_ms: number } | null {
   }
 }
 
+const databaseStamp = (path: string) =>
+  [path, `${path}-wal`].map((name) => stampOf(name)?.stamp).join();
+
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
@@ -57,6 +60,8 @@ export class Folders {
   readonly #roots = new Set<string>();
   /** The database files, with the agents that keep their sessions there. */
   readonly databases = new Map<string, Agent>();
+  /** Of databases. */
+  readonly #stamps = new Map<string, string>();
 
   constructor(agents: readonly Agent[], env: NodeJS.ProcessEnv, hint: (path: string) => void) {
     this.#agents = agents;
@@ -78,6 +83,23 @@ export class Folders {
       }
     for (const path of this.files.keys()) if (!seen.has(path)) this.files.delete(path);
     return changed.sort((a, b) => b.modified_ms - a.modified_ms);
+  }
+
+  /** Whether a database or its log changed since `takeDatabases`. */
+  get databasesChanged(): boolean {
+    return [...this.databases.keys()].some(
+      (path) => this.#stamps.get(path) !== databaseStamp(path),
+    );
+  }
+
+  /** The databases that changed since they were last taken. */
+  takeDatabases(): [path: string, agent: Agent][] {
+    return [...this.databases].filter(([path]) => {
+      const stamp = databaseStamp(path);
+      const known = this.#stamps.get(path);
+      this.#stamps.set(path, stamp);
+      return stamp !== known;
+    });
   }
 
   #database(agent: Agent, path: string): void {

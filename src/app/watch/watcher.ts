@@ -80,6 +80,7 @@ export class Watcher {
     const timers = [
       setInterval(() => this.#poll(APP_LIMITS.watch_hot_age_ms), APP_LIMITS.watch_hot_ms),
       setInterval(() => void this.#pollParts(), APP_LIMITS.watch_hot_ms),
+      setInterval(() => this.#folders.databasesChanged && this.#wake(), APP_LIMITS.watch_hot_ms),
       setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
       setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
       setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
@@ -126,10 +127,17 @@ export class Watcher {
   /** Sessions in databases that changed since they were imported. */
   async #stored(): Promise<ImportTarget[]> {
     const targets: ImportTarget[] = [];
-    for (const agent of new Set(this.#folders.databases.values()))
-      for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? [])
+    for (const [database, agent] of this.#folders.takeDatabases()) {
+      const now_ms = Date.now();
+      for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? []) {
+        // Others are in files, which are found as such.
+        if (!path.startsWith(database)) break;
+        // It may change again within the same tick of the clock.
+        const stamp = `${modified_ms}${now_ms - modified_ms < RACY_MS ? ' at most' : ''}`;
         if (this.#seen.isNew(agent, path, String(modified_ms)))
-          targets.push({ agent, path, by_name: false, stamp: String(modified_ms) });
+          targets.push({ agent, path, by_name: false, stamp });
+      }
+    }
     return targets;
   }
 
@@ -154,7 +162,9 @@ export class Watcher {
 
   /** Waits for a hint or the next look. */
   async #rest(): Promise<void> {
-    if (this.#hints.size + this.#fresh.length + this.#queue.size === 0) {
+    const idle = this.#hints.size + this.#fresh.length + this.#queue.size === 0;
+    // Reading a database leaves no trace in its files: a watcher is not woken by its own reads.
+    if (idle && !this.#folders.databasesChanged) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       const { signal } = this.#parts;
@@ -171,9 +181,7 @@ export class Watcher {
     const memo: Memo = new Map();
     for (const candidate of fresh)
       if (await this.#isNew(candidate, memo)) this.#queue.set(candidate.path, targetOf(candidate));
-    const { databases } = this.#folders;
-    if (hints.some((path) => databases.has(path.replace(/-wal$/, ''))))
-      for (const target of await this.#stored()) this.#queue.set(target.path, target);
+    for (const target of await this.#stored()) this.#queue.set(target.path, target);
   }
 
   #found(candidates: readonly Candidate[]): void {
@@ -295,6 +303,8 @@ export class Watcher {
   }
 }
 
+/** Times of rows are in milliseconds, and a row may be written twice within one. */
+const RACY_MS = 2_000;
 const LAG_WINDOW_MS = 60_000;
 const SET_ASIDE_SHOWN = 100;
 
