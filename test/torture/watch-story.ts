@@ -206,6 +206,12 @@ class Database {
   }
 }
 
+interface ToolState {
+  input?: unknown;
+  time?: { start?: number };
+  metadata?: { sessionId?: string };
+}
+
 /** The states of a row, as far as the recordings show when it was created and last written. */
 function statesOf(table: (typeof TABLES)[number], row: Row): Row[] {
   const { time_created, time_updated } = row;
@@ -223,12 +229,14 @@ function statesOf(table: (typeof TABLES)[number], row: Row): Row[] {
   }
   if (data.type === 'text' && time?.start !== undefined)
     return [{ ...begun, data: { ...data, text: '', time: { start: time.start } } }, row];
-  const state = data.state as { input?: unknown; time?: { start?: number } } | undefined;
+  const state = data.state as ToolState | undefined;
   if (data.type !== 'tool' || state?.time?.start === undefined) return [row];
   const pending = { ...data, state: { status: 'pending', input: {}, raw: '' } };
+  const { input, time: times, metadata } = state;
+  const child = metadata?.sessionId === undefined ? {} : { metadata };
   const running = {
     ...data,
-    state: { status: 'running', input: state.input, time: { start: state.time.start } },
+    state: { status: 'running', input, time: { start: times.start }, ...child },
   };
   const middle = Math.min(Math.max(state.time.start, time_created), time_updated);
   return [{ ...begun, data: pending }, { ...begun, time_updated: middle, data: running }, row];
