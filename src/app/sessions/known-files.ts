@@ -104,9 +104,7 @@ export class KnownFiles {
       isOf: (run_id) => row?.run_id === run_id,
       placesIn: (run_id) => {
         const rows = [row, ...this.#index.sourcesOf(run_id)];
-        const found = rows.find((one) => one?.run_id === run_id);
-        const { places = {}, rewritten } = found == null ? {} : (JSON.parse(found.facts) as Facts);
-        return rewritten ? {} : places;
+        return furthest(rows.filter((one) => one?.run_id === run_id) as SourceRow[]);
       },
       keep: (recorded) => {
         const run_id = recorded?.run_id ?? null;
@@ -161,6 +159,16 @@ export class KnownFiles {
       return stat.mtimeMs + RACY_MS >= read_ms || stat.ctimeMs + RACY_MS >= read_ms;
     });
   }
+}
+
+/** By name: the last place of all files that the run was recorded from. Empty if a place means nothing. */
+function furthest(rows: readonly SourceRow[]): Record<string, KnownPlace> {
+  const found = rows.map(({ facts }) => JSON.parse(facts) as Facts);
+  if (found.some(({ rewritten }) => rewritten)) return {};
+  const places: Record<string, KnownPlace> = {};
+  for (const [name, place] of found.flatMap((facts) => Object.entries(facts.places ?? {})))
+    if (place.offset >= (places[name]?.offset ?? 0)) places[name] = place;
+  return places;
 }
 
 /** The state of a session's files besides the main one. */

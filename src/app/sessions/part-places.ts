@@ -17,7 +17,7 @@ import type { SessionSource } from './session-source.ts';
 export interface KnownPlace extends PartPlace {
   /** Identifies the file. */
   file: string;
-  /** Its size and time. */
+  /** Its size and times. */
   state: string;
   /** Checksum of the last bytes before the place. */
   tail: number;
@@ -38,12 +38,12 @@ function factsOf(path: string, offset: number): FileFacts | null {
   let fd: number | null = null;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { dev, ino, size, mtimeMs } = fstatSync(fd);
+    const { dev, ino, size, mtimeMs, ctimeMs } = fstatSync(fd);
     const from = Math.max(0, offset - TAIL_BYTES);
     const bytes = Buffer.alloc(offset - from);
     const count = readSync(fd, bytes, 0, bytes.length, from);
     const tail = crc32(bytes.subarray(0, count));
-    return { file: `${dev}:${ino}`, state: `${size} ${mtimeMs}`, size, tail };
+    return { file: `${dev}:${ino}`, state: `${size} ${mtimeMs} ${ctimeMs}`, size, tail };
   } catch (error) {
     // A part that is not a file, such as a session in a database, is in a path that leads through a file.
     if (errnoOf(error) === '') throw error;
