@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { recordingsIn } from '../../../test/test-agent.ts';
@@ -18,10 +18,12 @@ import { jsonIn } from '../../lib/json.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { openIndex } from '../../store/index/index-db.ts';
+import { openJournal } from '../../store/journal/journal.ts';
 import { openStateDir } from '../../store/state-dir.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { verifyRun } from '../runs/verify.ts';
-import { importSessions } from './import.ts';
+import { GrowingRuns } from './growing-runs.ts';
+import { Importer, importSessions } from './import.ts';
 
 const AGENTS = join(import.meta.dirname, '../../agents');
 
@@ -30,6 +32,26 @@ async function imported(agent: Agent, path: string, state_dir: string) {
   const rows = await Array.fromAsync(importSessions([target], { state_dir, env: {}, redact: [] }));
   expect(rows.map(({ why }) => why)).toEqual([null]);
   return rows[0];
+}
+
+/** Imports into one store as a watcher does: what grew is kept open in memory. */
+function follower(state_dir: string) {
+  const state = openStateDir(state_dir);
+  const index = openIndex(state);
+  const journal = openJournal(state.journal, { index });
+  const growing = new GrowingRuns();
+  onTestFinished(async () => {
+    await journal.close();
+    index.close();
+  });
+  const parts = { state, index, journal, growing, env: {}, redact: [] };
+  const take = async (agent: Agent, path: string) => {
+    const importer = new Importer(parts);
+    const row = await importer.take({ agent, path, by_name: false });
+    importer.close();
+    return row;
+  };
+  return { take, growing, journal, index };
 }
 
 async function eventsOf(state_dir: string, run_id: string): Promise<Event[]> {
@@ -116,6 +138,50 @@ for (const { name: session, agent, path } of SESSIONS)
       expect(b.map(({ seq }) => seq)).toEqual(b.map((_, n) => n + 1));
       const verified = await verifyRun(openStateDir(join(folder, 'b')), grown);
       expect(verified.faults).toEqual([]);
+    },
+    120_000,
+  );
+
+/** Every recording is read line by line in the tests of its agent: here are those with several files and special ends. */
+const FOLLOWED = /subagent|parallel|bash-fail|interrupted|provider-retry|fork/;
+
+for (const { name: session, agent, path } of SESSIONS.filter(({ name }) => FOLLOWED.test(name)))
+  verifies(
+    ['WA-3', 'WA-4'],
+    `${session}: followed while it grows, in the middle of lines too, it is the same run`,
+    async () => {
+      const folder = testFolder();
+      const { root, files } = filesBeside(path);
+      const main = relative(root, path);
+      const once = await imported(agent, path, join(folder, 'a'));
+      const { take } = follower(join(folder, 'b'));
+      const writes = writesOf(agent, root, files);
+      const step = Math.max(1, Math.floor(writes.length / 4));
+      let grown: string | null = null;
+      for (const [n, { name, bytes }] of writes.entries()) {
+        const file = join(folder, 'growing', name);
+        mkdirSync(dirname(file), { recursive: true });
+        const looks = n % step === 0 || n === writes.length - 1;
+        const half = looks && name.endsWith('.jsonl') ? Math.floor(bytes.length / 2) : 0;
+        for (const some of [bytes.subarray(0, half), bytes.subarray(half)]) {
+          appendFileSync(file, some);
+          if (!looks || !existsSync(join(folder, 'growing', main))) continue;
+          const row = await take(agent, join(folder, 'growing', main));
+          grown = row.run_id ?? grown;
+          // A part of the first line is no session yet.
+          if (grown === null) continue;
+          expect(row.why).toBe(null);
+          const verified = await verifyRun(openStateDir(join(folder, 'b')), grown);
+          expect(verified.faults).toEqual([]);
+        }
+      }
+      if (once?.run_id == null || grown === null) return;
+      const [a, b] = [
+        await eventsOf(join(folder, 'a'), once.run_id),
+        await eventsOf(join(folder, 'b'), grown),
+      ];
+      expect(facts(b)).toEqual(facts(a));
+      expect(b.map(({ seq }) => seq)).toEqual(b.map((_, n) => n + 1));
     },
     120_000,
   );
