@@ -20,6 +20,8 @@ import type { Event } from '../../model/event.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { openJournal } from '../../store/journal/journal.ts';
 import { openStateDir } from '../../store/state-dir.ts';
+import { lastChange } from '../../store/store-lock.ts';
+import { removeRuns } from '../runs/remove.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { verifyRun } from '../runs/verify.ts';
 import { GrowingRuns } from './growing-runs.ts';
@@ -185,3 +187,90 @@ for (const { name: session, agent, path } of SESSIONS.filter(({ name }) => FOLLO
     },
     120_000,
   );
+
+const [TEXT] = SESSIONS.filter(({ name }) => name === 'claude bash-fail');
+
+/** A session that is followed up to half of its lines, in a store that another command changes. */
+async function halfFollowed() {
+  if (TEXT === undefined) throw new Error('the recording is missing');
+  const { agent, path } = TEXT;
+  const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
+  const file = join(testFolder(), `${path.slice(-40)}`);
+  const state_dir = testFolder();
+  const following = follower(state_dir);
+  const half = Math.floor(lines.length / 2);
+  const grow = (from: number, to: number) => appendFileSync(file, lines.slice(from, to).join(''));
+  const state = openStateDir(state_dir);
+  const change = () => lastChange(state);
+  const before = change();
+  for (const [from, to] of [
+    [0, half - 1],
+    [half - 1, half],
+  ] as const) {
+    grow(from, to);
+    await following.take(agent, file);
+  }
+  expect(following.growing.size).toBe(1);
+  const whole = (await imported(agent, path, testFolder()))?.run_id;
+  return { ...following, agent, file, lines, half, grow, state_dir, state, change, before, whole };
+}
+
+verifies(
+  ['WA-3', 'WA-4'],
+  'another command that imports the session in between leaves a mark; then its events are not repeated',
+  async () => {
+    const { agent, file, lines, half, grow, state_dir, state, ...following } = await halfFollowed();
+    grow(half, half + 2);
+    const row = await imported(agent, file, state_dir);
+    expect(row?.state).toBe('grown');
+    expect(following.change()).not.toBe(following.before);
+    // As the watcher does.
+    following.growing.clear();
+    following.journal.forget();
+    grow(half + 2, lines.length);
+    const last = await following.take(agent, file);
+    expect(last).toMatchObject({ state: 'grown', run_id: row?.run_id, why: null });
+    const events = await eventsOf(state_dir, String(last.run_id));
+    const once = testFolder();
+    const all = await eventsOf(once, String((await imported(agent, file, once))?.run_id));
+    expect(facts(events)).toEqual(facts(all));
+    expect((await verifyRun(state, String(last.run_id))).faults).toEqual([]);
+  },
+);
+
+verifies('WA-4', 'a run that was removed in between does not grow in memory', async () => {
+  const { agent, file, lines, half, grow, state, ...following } = await halfFollowed();
+  const { run_id } = await following.take(agent, file);
+  await removeRuns(state, [String(run_id)]);
+  expect(following.change()).not.toBe(following.before);
+  grow(half, lines.length);
+  expect(await following.take(agent, file)).toMatchObject({ state: 'deleted', run_id: null });
+});
+
+verifies(
+  'WA-4',
+  'a session that grows is read from where it grew, and only that is journalled',
+  async () => {
+    const { agent, file, lines, take, growing } = await halfFollowed();
+    // 20 MB of records that say little, so that only reading them again would be noticed.
+    const last = lines.findLast((line) => line.includes('"type":"user"')) ?? '';
+    const filler = `{"type":"summary","summary":"${'x'.repeat(1000)}"}\n`;
+    appendFileSync(file, filler.repeat(20_000));
+    await take(agent, file);
+    await take(agent, file);
+    expect(growing.size).toBe(1);
+    const before = bytesRead();
+    for (let n = 0; n < 10; n++) {
+      appendFileSync(file, last.replaceAll('"uuid":"', `"uuid":"${n}`));
+      expect(await take(agent, file)).toMatchObject({ why: null });
+    }
+    expect(growing.size).toBe(1);
+    expect(bytesRead() - before).toBeLessThan(10_000_000);
+  },
+);
+
+/** Bytes that this process has read. 0 where the system does not count them. */
+function bytesRead(): number {
+  if (!existsSync('/proc/self/io')) return 0;
+  return Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+}
