@@ -11,9 +11,10 @@ import type { Index } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { tryStoreLock } from '../../store/store-lock.ts';
+import { lastChange, tryStoreLock } from '../../store/store-lock.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { unfinishedStates } from '../runs/unfinished.ts';
+import { GrowingRuns } from '../sessions/growing-runs.ts';
 import { type Imported, Importer, type ImportTarget, type Privacy } from '../sessions/import.ts';
 import { familiesOf } from '../sessions/import-shares.ts';
 import { type Candidate, Folders } from './folders.ts';
@@ -55,6 +56,9 @@ export class Watcher {
   readonly #hints = new Set<string>();
   readonly #fresh: Candidate[] = [];
   readonly #sub_agents: SubAgents;
+  readonly #growing = new GrowingRuns();
+  /** The last change of the store by another command. */
+  #change: string;
   readonly #started_ms = Date.now();
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
@@ -66,6 +70,7 @@ export class Watcher {
     this.#parts = parts;
     this.#seen = new Seen(parts.index);
     this.#sub_agents = new SubAgents(parts.index);
+    this.#change = lastChange(parts.state);
     this.#folders = new Folders(parts.agents, parts.env, (path) => {
       this.#hints.add(path);
       this.#wake();
@@ -219,6 +224,7 @@ export class Watcher {
         continue;
       }
       try {
+        this.#forgetChanged();
         await this.#slice(memo);
       } finally {
         release();
@@ -226,12 +232,24 @@ export class Watcher {
     }
   }
 
+  /** Other commands may have changed runs that are kept in memory. */
+  #forgetChanged(): void {
+    const change = lastChange(this.#parts.state);
+    if (change === this.#change) return;
+    this.#change = change;
+    this.#growing.clear();
+    this.#parts.journal.forget();
+  }
+
   async #slice(memo?: Memo): Promise<void> {
     const { state, index, journal, env, redact, privacy, signal } = this.#parts;
     const importer = new Importer({
       ...{ state, index, journal, env, redact, privacy },
       ...(memo && { memo }),
-      ...(this.#caught_up && { observe: (target, events) => this.#observe(target, events) }),
+      ...(this.#caught_up && {
+        growing: this.#growing,
+        observe: (target, events) => this.#observe(target, events),
+      }),
     });
     const until = performance.now() + APP_LIMITS.watch_slice_ms;
     let replaced = 0;
@@ -284,6 +302,8 @@ export class Watcher {
         if (outcome !== null) notifier.state(runOf(outcome), name, reason);
       }
     const now_ms = Date.now();
+    for (const target of this.#growing.dropOld(now_ms)) this.#queue.set(target.path, target);
+    if (this.#queue.size > 0) this.#wake();
     this.#lags = this.#lags.filter(({ at_ms }) => now_ms - at_ms < LAG_WINDOW_MS);
     const set_aside = [...this.#seen.set_aside].map(([path, why]) => ({ path, why }));
     writeHealth(state, {
