@@ -146,6 +146,9 @@ export const APP_LIMITS = {
   watch_beside_ms: 30_000,
   /** How long a watcher has to end with its collector: it can be killed at any time. */
   watch_stop_ms: 5_000,
+  /** Runs that a watcher keeps open for growth in memory, and how long after their last growth. */
+  open_runs_max: 32,
+  open_run_ms: 600_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
   watch_slice_ms: 500,
   /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */
