@@ -83,7 +83,7 @@ const UNPACKED_BYTES_MAX = 64 * 1024 * 1024;
 export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
   return Array.fromAsync(pathsIn(folder, [name], unreadable), ({ path }) => ({
     path,
-    parent_call_id: idOf(metaIn(path.replace(/\.jsonl$/, '.meta.json'))?.toolUseId),
+    parent_call_id: idOf(metaIn(plainName(path).replace(/\.jsonl$/, '.meta.json'))?.toolUseId),
   }));
 }
 

@@ -6,14 +6,13 @@ import {
   accessSync,
   constants,
   type Dirent,
-  existsSync,
   type FSWatcher,
   readdirSync,
   statSync,
   watch,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { plainName } from '../../lib/compressed.ts';
+import { plainName, plainOrCompressed } from '../../lib/compressed.ts';
 import { errnoOf } from '../../lib/errors.ts';
 import type { Agent, SessionPlace } from '../../model/agent.ts';
 import { APP_LIMITS } from '../limits.ts';
@@ -69,12 +68,6 @@ function isReadable(folder: string): boolean {
 
 const databaseStamp = (path: string) =>
   [path, `${path}-wal`].map((name) => stampOf(name)?.stamp).join();
-
-/** A file may be compressed, or both exist for a while: the plain one is read. */
-function readableAt(path: string): string {
-  const plain = join(dirname(path), plainName(basename(path)));
-  return existsSync(plain) || !existsSync(`${plain}.zst`) ? plain : `${plain}.zst`;
-}
 
 function entriesOf(folder: string): Dirent[] {
   try {
@@ -194,7 +187,7 @@ export class Folders {
 
   /** The files that a hint from the file system is about. */
   taken(hinted: string): Candidate[] {
-    const path = readableAt(hinted);
+    const path = plainOrCompressed(hinted);
     if (path !== hinted) this.files.delete(hinted);
     const known = this.look(path);
     if (known !== null) return [known];
