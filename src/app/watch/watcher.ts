@@ -78,6 +78,8 @@ export class Watcher {
   #lags: { at_ms: number; ms: number }[] = [];
   #reconciled_ms: number | null = null;
   #caught_up = false;
+  /** When folders that cannot be watched may be looked at again. */
+  #poll_from = 0;
   #wake: () => void = () => undefined;
 
   constructor(parts: WatcherParts) {
@@ -103,7 +105,7 @@ export class Watcher {
       setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
       setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
       setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
-      setInterval(() => this.#folders.unwatched > 0 && this.#all(), APP_LIMITS.watch_poll_ms),
+      setInterval(() => this.#pollUnwatched(), APP_LIMITS.watch_poll_ms),
       setInterval(() => this.#folders.appeared() && this.#all(), APP_LIMITS.watch_appear_ms),
     ];
     try {
@@ -174,9 +176,12 @@ export class Watcher {
 
   /** Files that changed a short time ago. */
   *#inUse(age_ms: number = APP_LIMITS.watch_hot_age_ms): Generator<Candidate, void> {
+    yield* this.#folders.recent(age_ms);
     const since_ms = Date.now() - age_ms;
-    for (const one of this.#folders.files.values())
-      if (Math.max(one.modified_ms, this.#sub_agents.modifiedMs(one.path)) >= since_ms) yield one;
+    for (const path of this.#sub_agents.writtenSince(since_ms)) {
+      const one = this.#folders.files.get(path);
+      if (one !== undefined && one.modified_ms < since_ms) yield one;
+    }
   }
 
   /** Waits for a hint or the next look. */
@@ -221,6 +226,16 @@ export class Watcher {
       this.#queue.set(candidate.path, targetOf(candidate));
       this.#wake();
     }
+  }
+
+  /** As often as it may cost. */
+  #pollUnwatched(): void {
+    if (this.#folders.unwatched === 0 || performance.now() < this.#poll_from) return;
+    const before = process.cpuUsage();
+    this.#all();
+    const { user, system } = process.cpuUsage(before);
+    const cpu_ms = (user + system) / 1000;
+    this.#poll_from = performance.now() + cpu_ms * APP_LIMITS.watch_poll_pause;
   }
 
   #all(): void {
