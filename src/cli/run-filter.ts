@@ -44,14 +44,15 @@ export const LABEL_FLAG = [
   labelArgument,
 ] as const;
 
-export function withRunFilters(command: Command): Command {
+/** `timed`: the subject of the times. */
+export function withRunFilters(command: Command, timed = 'runs started'): Command {
   return command
     .option(
       '--since <time>',
-      'only runs started since then: 2026-11-01, 12h, 2d, yesterday',
+      `only ${timed} since then: 2026-11-01, 12h, 2d, yesterday`,
       timeArgument,
     )
-    .option('--until <time>', 'only runs started until then; a day counts to its end', timeArgument)
+    .option('--until <time>', `only ${timed} until then; a day counts to its end`, timeArgument)
     .option(...HERE_FLAG)
     .option(...PROJECT_FLAG)
     .option('--agent <id>', 'only runs of this agent')

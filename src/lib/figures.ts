@@ -13,11 +13,12 @@ export function durationText(ms: number): string {
   return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`;
 }
 
-/** `999`, `1.2k`, `3.4M`. */
+/** `999`, `1.2k`, `3.4M`, `5.6B`. */
 export function countText(count: number): string {
   if (count < 1000) return String(count);
   if (count < 999_950) return `${(count / 1000).toFixed(1)}k`;
-  return `${(count / 1_000_000).toFixed(1)}M`;
+  if (count < 999_950_000) return `${(count / 1_000_000).toFixed(1)}M`;
+  return `${(count / 1_000_000_000).toFixed(1)}B`;
 }
 
 /** `$0.0123`, `$12.30`. */

@@ -8,7 +8,7 @@ import { integer, outcomeOf, type Prepared } from './prepared.ts';
 import { conditionsOf, type RunQuery } from './run-query.ts';
 
 /** A row of a run's usage, with facts of the run. */
-interface RunUsage extends UsageRow {
+export interface RunUsage extends UsageRow {
   run_id: string;
   agent: string;
   session_id: string | null;
@@ -36,7 +36,7 @@ const SAVE = `INSERT OR IGNORE INTO usage (${COLUMNS}) VALUES (${COLUMNS.replace
 const RUN_FACTS = 'agent, session_id, project, labels, success, exit_reason, started_ms';
 
 /** Rows of one run follow each other. */
-const usageOf = (where: string) => `WITH run AS
+export const usageOf = (where: string) => `WITH run AS
     (SELECT run_id, ${RUN_FACTS}, cost AS run_cost, ${COST_SOURCE} AS run_cost_source FROM runs ${where})
   SELECT run.run_id, ${RUN_FACTS}, run_cost, at_ms, usage.model, sub_agent, ${TOKENS}, cost, computed, run_cost_source
   FROM run LEFT JOIN usage USING (run_id)`;
@@ -110,7 +110,7 @@ export function usageTable(db: Database) {
   };
 }
 
-function runUsage(row: Record<string, unknown>): RunUsage {
+export function runUsage(row: Record<string, unknown>): RunUsage {
   const { run_id, agent, session_id, project, labels, success, exit_reason, started_ms } = row;
   const { run_cost, run_cost_source } = row;
   return {
