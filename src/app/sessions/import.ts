@@ -19,6 +19,7 @@ import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { lockStore, type StoreLockOptions, tryStoreLock } from '../../store/store-lock.ts';
 import { openRedactor } from '../config/redaction.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { priced } from '../prices/priced.ts';
 import { settleable } from '../runs/catch-up.ts';
 import type { NewId } from '../runs/import-id.ts';
 import { settle } from '../runs/settle.ts';
@@ -295,7 +296,7 @@ export class Importer {
         ? await resumeSession(source, { ...into, state, index, ...relation })
         : await kept.grow(source);
     const { open, grew } = resumed;
-    const stored = this.#stored(resumed, grew ? 'grown' : 'known');
+    const stored = await this.#stored(resumed, grew ? 'grown' : 'known');
     if (open !== null && stored.run_id === run_id) growing?.keep(run_id, open, target);
     const torn = growing !== undefined && open?.torn === true;
     return { ...stored, rewritten: resumed.rewritten, torn };
@@ -315,11 +316,12 @@ export class Importer {
     };
   }
 
-  #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Found {
-    const { run, places } = recorded;
+  async #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Promise<Found> {
+    const { places, events } = recorded;
+    const run = await priced(recorded.run);
     const { outcome } = run;
     const { agent, session_id, run_id, metrics, metadata } = outcome;
-    const replaced = this.#ledger.settle(agent, session_id, recorded);
+    const replaced = this.#ledger.settle(agent, session_id, { run, events });
     const recent = Date.now() - recorded.evidence.last_ms < APP_LIMITS.unfinished_age_ms;
     this.#parts.index.saveEvidence(run_id, recent ? recorded.evidence : null);
     if (state === 'grown') removeTranscript(this.#parts.state, agent, run_id);

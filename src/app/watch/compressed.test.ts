@@ -57,6 +57,8 @@ for (const agent of agents) {
           signal: new AbortController().signal,
           took: (row) => void rows.push(row),
           caughtUp: () => undefined,
+          live: null,
+          say: () => undefined,
         });
         return rows;
       };

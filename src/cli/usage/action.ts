@@ -1,4 +1,5 @@
 /** The action of `tacho usage`. */
+import { currentUsage } from '../../app/prices/current-usage.ts';
 import { catchUpState } from '../../app/runs/catch-up.ts';
 import { noRuns } from '../../app/runs/replay.ts';
 import { type UsageQuery, usageOf } from '../../app/usage/usage.ts';
@@ -30,7 +31,10 @@ export async function showUsage(state: StateDir | null, flags: UsageFlags, io: I
     model,
     query,
   };
-  if (state !== null) await catchUpState(state, sayTo(io));
+  if (state !== null) {
+    await catchUpState(state, sayTo(io));
+    await currentUsage(state, sayTo(io));
+  }
   if (flags.explain !== undefined) return explain(state, request, flags, io);
   const report = state === null ? new UsageReportFold(request).report() : usageOf(state, request);
   const none = report.total.runs === 0 ? await noneText(state, request, flags, io) : '';
