@@ -60,9 +60,9 @@ export function usageText(report: UsageReport, style: UsageStyle): string {
   const head = `${textOf(({ head }) => head)}${bars.head}`;
   const table = lines.map((line, at) => {
     const text = textOf((column) => column.cell(line));
-    return line.keys === null
-      ? bold(text.trimEnd())
-      : `${text}${cyan(bars.of[at] ?? '')}`.trimEnd();
+    const bar = bars.of[at] ?? '';
+    if (line.keys === null) return bold(text.trimEnd());
+    return bar === '' ? text.trimEnd() : text + cyan(bar);
   });
   const notes = notesOf(report).map((note) => dim(note));
   return `${[dim(head.trimEnd()), ...table, '', ...notes, ...unpricedLines(report)].join('\n')}\n`;
