@@ -1,6 +1,7 @@
 /** The interface between an agent's folder and the rest of tacho. It contains nothing about a particular agent. */
 import type { Draft } from './draft.ts';
 import type { Event } from './event.ts';
+import type { Usage } from './parts.ts';
 import type { ApproveMode } from './words.ts';
 
 /**
@@ -226,6 +227,16 @@ export interface RecordShapes {
   };
 }
 
+/** How the tokens of an agent are priced, for runs of which it reports no cost. */
+export interface Pricing {
+  /** The provider of models whose name does not show it, by its id in the list of prices. Null: several. */
+  readonly provider: string | null;
+  /** Whether `output` includes reasoning. If not, reasoning is priced as output. */
+  readonly reasoning: 'in_output' | 'beside';
+  /** Figures without which the cost is unknown: those that the agent always reports. Others count as 0. */
+  readonly needs: readonly (keyof Usage)[];
+}
+
 export interface Agent {
   readonly id: string;
   readonly title: string;
@@ -238,6 +249,8 @@ export interface Agent {
   /** Versions the adapter was checked against. */
   readonly checked_versions: readonly string[];
   readonly capabilities: Capabilities;
+  /** Absent: the agent always reports its cost, or the meaning of its token figures is unknown. */
+  readonly pricing?: Pricing;
   /**
    * The effect of each value of `--approve` on this agent, for people. `launch` adds the corresponding flags. Null if
    * tacho cannot start it.

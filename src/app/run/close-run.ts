@@ -22,6 +22,7 @@ import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunLimits } from '../../model/parts.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { VALUE_CHARS_MIN } from '../../redact/gate.ts';
+import { priced } from '../prices/priced.ts';
 import { sessionEvents } from '../sessions/session-source.ts';
 import type { FailedView } from './recorder.ts';
 import { note, TRANSCRIPT } from './recording.ts';
@@ -85,7 +86,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
 /** Stores the files of a complete record, and releases everything. */
 export async function endRun(closing: Closing, whole: boolean): Promise<RunResult> {
   const { recording, cause } = closing;
-  const measured = recording.measured();
+  const measured = await priced(recording.measured());
   const { outcome } = measured;
   const { unlisted, missing } = whole ? await storeRun(closing, measured) : NOTHING_STORED;
   await recording.close();

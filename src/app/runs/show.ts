@@ -10,6 +10,7 @@ import type { Transcript } from '../../model/transcript.ts';
 import { type TranscriptView, viewOf } from '../../projections/transcript.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { withStoredCost } from '../prices/costs.ts';
 import { findRunId, journalledEvents } from './replay.ts';
 import { TranscriptWriter } from './transcript-writer.ts';
 
@@ -32,8 +33,10 @@ export async function showRun(
 ): Promise<void> {
   const run_id = await findRunId(state, run);
   using writer = new TranscriptWriter({ tmp: state.tmp });
-  const { view, pieces } = writer.finish(await writer.pushAll(journalledEvents(state, run_id)));
-  await show({ view, outcome: storedOutcome(state, run_id), json: pieces });
+  const outcome = storedOutcome(state, run_id);
+  const told = await writer.pushAll(journalledEvents(state, run_id));
+  const { view, pieces } = writer.finish(withStoredCost(told, outcome));
+  await show({ view, outcome, json: pieces });
 }
 
 /** The outcome of a run as stored in the index. */

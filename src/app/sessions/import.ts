@@ -19,6 +19,7 @@ import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { lockStore, type StoreLockOptions, tryStoreLock } from '../../store/store-lock.ts';
 import { openRedactor } from '../config/redaction.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { priced } from '../prices/priced.ts';
 import { settleable } from '../runs/catch-up.ts';
 import type { NewId } from '../runs/import-id.ts';
 import { settle } from '../runs/settle.ts';
@@ -284,7 +285,7 @@ export class Importer {
     const same_files = known.isOf(run_id);
     const growing = { ...into, state, index, rewritten, same_files };
     const resumed = await resumeSession(source, growing);
-    return { ...this.#stored(resumed, resumed.grew ? 'grown' : 'known'), rewritten };
+    return { ...(await this.#stored(resumed, resumed.grew ? 'grown' : 'known')), rewritten };
   }
 
   #into(target: ImportTarget, id: NewId, since_ms: number | null): Into {
@@ -301,11 +302,12 @@ export class Importer {
     };
   }
 
-  #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Found {
-    const { run, places } = recorded;
+  async #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Promise<Found> {
+    const { places, events } = recorded;
+    const run = await priced(recorded.run);
     const { outcome } = run;
     const { agent, session_id, run_id, metrics, metadata } = outcome;
-    const replaced = this.#ledger.settle(agent, session_id, recorded);
+    const replaced = this.#ledger.settle(agent, session_id, { run, events });
     const recent = Date.now() - recorded.evidence.last_ms < APP_LIMITS.unfinished_age_ms;
     this.#parts.index.saveEvidence(run_id, recent ? recorded.evidence : null);
     if (state === 'grown') removeTranscript(this.#parts.state, agent, run_id);
