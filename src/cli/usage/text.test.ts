@@ -49,6 +49,7 @@ const REPORT: UsageReport = {
 const style = (width: number | null, colour = false) => ({
   ...{ colour: createColours(colour), unicode: width !== null, width: width ?? 100 },
   columns: width,
+  prices_file: '/home/me/.config/tacho/tacho.yaml',
 });
 const linesOf = (report: UsageReport, width: number | null) =>
   usageText(report, style(width)).split('\n');
@@ -95,6 +96,9 @@ test('notes list the time, the unknown parts and the models without a price', ()
   expect(text).toContain('OK does not count 12 runs without an end.\n');
   expect(text).toContain('1 run with usage at an unknown time: not included.\n');
   expect(text).toMatch(/^ {2}new-model\S* {2}3 runs {2}1\.2M tokens$/m);
+  expect(text).toContain(
+    '/home/me/.config/tacho/tacho.yaml:\n  prices: # dollars per million tokens\n    "new-model',
+  );
   expect(text).not.toContain('\u001b');
   const until_ms = new Date(2026, 10, 19).getTime();
   expect(rangeText({ since_ms: null, until_ms })).toBe('to 2026-11-18');
