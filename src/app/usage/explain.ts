@@ -15,7 +15,6 @@ import {
 } from '../../projections/usage/usage-report.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { followPrices } from '../prices/price-runs.ts';
 import { projectName } from '../runs/projects.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { costsOf, listOfPrices } from './explain-costs.ts';
@@ -29,7 +28,6 @@ export async function explainUsage(
   group: string | null,
 ): Promise<ExplainedUsage> {
   using index = openIndex(state);
-  await followPrices(index);
   const isChosen = chooser(request, group);
   const fold = new UsageReportFold(request);
   const runs: ExplainedRun[] = [];

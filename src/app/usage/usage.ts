@@ -12,16 +12,14 @@ import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { RunQuery } from '../../store/index/runs-table.ts';
 import type { RunUsage } from '../../store/index/usage-table.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { followPrices } from '../prices/price-runs.ts';
 
 /** `query`: the runs, of any time. */
 export interface UsageQuery extends UsageRequest {
   query: Omit<RunQuery, 'since_ms' | 'until_ms' | 'model' | 'limit'>;
 }
 
-export async function usageOf(state: StateDir, request: UsageQuery): Promise<UsageReport> {
+export function usageOf(state: StateDir, request: UsageQuery): UsageReport {
   using index = openIndex(state);
-  await followPrices(index);
   const fold = new UsageReportFold(request);
   for (const run of usedRuns(index, request)) fold.add(run);
   return fold.report();

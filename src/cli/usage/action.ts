@@ -1,5 +1,6 @@
 /** The action of `tacho usage`. */
 import { userConfigPath } from '../../app/config/user-config.ts';
+import { currentUsage } from '../../app/prices/current-usage.ts';
 import { catchUpState } from '../../app/runs/catch-up.ts';
 import { noRuns } from '../../app/runs/replay.ts';
 import { type UsageQuery, usageOf } from '../../app/usage/usage.ts';
@@ -31,10 +32,12 @@ export async function showUsage(state: StateDir | null, flags: UsageFlags, io: I
     model,
     query,
   };
-  if (state !== null) await catchUpState(state, sayTo(io));
+  if (state !== null) {
+    await catchUpState(state, sayTo(io));
+    await currentUsage(state, sayTo(io));
+  }
   if (flags.explain !== undefined) return explain(state, request, flags, io);
-  const report =
-    state === null ? new UsageReportFold(request).report() : await usageOf(state, request);
+  const report = state === null ? new UsageReportFold(request).report() : usageOf(state, request);
   const none = report.total.runs === 0 ? await noneText(state, request, flags, io) : '';
   await print(io, flags, report, () => none || usageText(report, usageStyle(io)));
 }
@@ -54,7 +57,7 @@ async function noneText(
 ): Promise<string> {
   const { since: _, until: __, ...others } = flags;
   if (state === null || request.since_ms === null) return noneListed(state, flags, io);
-  const all = await usageOf(state, { ...request, since_ms: null, until_ms: null });
+  const all = usageOf(state, { ...request, since_ms: null, until_ms: null });
   if (all.total.runs === 0) return noneListed(state, others, io);
   return `No usage ${rangeText(request)}.
   tacho usage --by month --since 2020-01-01   shows all of it
