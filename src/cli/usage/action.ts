@@ -56,7 +56,7 @@ async function noneText(
   io: Io,
 ): Promise<string> {
   const { since: _, until: __, ...others } = flags;
-  if (state === null || request.since_ms === null) return noneListed(state, flags, io);
+  if (state === null) return noneListed(state, flags, io);
   const all = usageOf(state, { ...request, since_ms: null, until_ms: null });
   if (all.total.runs === 0) return noneListed(state, others, io);
   return `No usage ${rangeText(request)}.
