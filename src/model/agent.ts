@@ -229,7 +229,7 @@ export interface RecordShapes {
 
 /** How the tokens of an agent are priced, for runs of which it reports no cost. */
 export interface Pricing {
-  /** The provider of models whose name does not show it, by its id in the list of prices. Null: several. */
+  /** The provider of models if their names do not show it, by its id in the list of prices. Null: several. */
   readonly provider: string | null;
   /** Whether `output` includes reasoning. If not, reasoning is priced as output. */
   readonly reasoning: 'in_output' | 'beside';

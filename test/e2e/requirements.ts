@@ -199,7 +199,7 @@ const SEARCH: Texts = {
 };
 
 /** Built by the next merge. */
-const USAGE = new Set([5, 6, 7]);
+const USAGE = new Set([5, 7]);
 
 const COMPARING: Texts = {
   1: 'runs are aligned call by call, the first divergence is marked, and --fail-on divergence gates',

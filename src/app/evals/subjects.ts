@@ -65,8 +65,8 @@ export async function* transcriptsOfRuns(
     const path = await transcriptOnDemand(state, index, run_id);
     const outcome = index.getRun(run_id);
     const changes = outcome?.artifacts.map((artifact) => artifact.path) ?? null;
-    for await (const { transcript: told, line } of transcriptsIn(path, problem)) {
-      const transcript = outcome === null ? told : withCostOf(told, outcome);
+    for await (const { transcript: recorded, line } of transcriptsIn(path, problem)) {
+      const transcript = outcome === null ? recorded : withCostOf(recorded, outcome);
       yield { transcript, path: run_id, line, changes };
     }
   }

@@ -18,19 +18,27 @@ export const lacksCost = ({ outcome: { metrics } }: MeasuredRun): boolean =>
 export function withCost(run: MeasuredRun, pricing: Pricing, prices: Prices): MeasuredRun {
   if (!lacksCost(run)) return run;
   const { metrics } = run.outcome;
-  const whole = pricing.needs.every((name) => metrics.tokens[name] !== null);
-  const usage = run.usage.map((row) => ({
-    ...row,
-    computed_usd: whole ? costOfRow(row, pricing, prices) : null,
-  }));
-  const costs = usage.map(({ computed_usd }) => computed_usd);
-  const known = costs.length > 0 && costs.every((cost) => cost !== null);
-  const cost = known ? costs.reduce<number>((sum, one) => sum + (one ?? 0), 0) : null;
-  const cost_source = known ? 'computed' : 'unknown';
-  return { outcome: { ...run.outcome, metrics: { ...metrics, cost, cost_source } }, usage };
+  const { rows, cost } = pricedRows(run.usage, metrics.tokens, { pricing, prices });
+  const cost_source = cost === null ? 'unknown' : 'computed';
+  const outcome = { ...run.outcome, metrics: { ...metrics, cost, cost_source } as const };
+  return { outcome, usage: rows };
 }
 
-/** What the agent reported, without a computed cost: for records that contain nothing else. */
+interface Means {
+  pricing: Pricing;
+  prices: Prices;
+}
+
+/** Rows with their costs, and the sum. `tokens`: the sum of the rows. */
+export function pricedRows(usage: readonly UsageRow[], tokens: Usage, means: Means) {
+  const whole = means.pricing.needs.every((name) => tokens[name] !== null);
+  const rows = usage.map((row) => ({ ...row, computed_usd: whole ? costOfRow(row, means) : null }));
+  const costs = rows.map(({ computed_usd }) => computed_usd);
+  const known = costs.length > 0 && costs.every((cost) => cost !== null);
+  return { rows, cost: known ? costs.reduce<number>((sum, one) => sum + (one ?? 0), 0) : null };
+}
+
+/** The same outcome without a computed cost, for records that contain only figures of the agent. */
 export function asReported(outcome: RunOutcome): RunOutcome {
   const { metrics } = outcome;
   if (metrics.cost_source !== 'computed') return outcome;
@@ -50,8 +58,7 @@ export function withCostOf(transcript: Transcript, { metrics }: RunOutcome): Tra
   return { ...transcript, cost_usd: metrics.cost, cost_source: metrics.cost_source };
 }
 
-function costOfRow(row: UsageRow, pricing: Pricing, prices: Prices): number | null {
-  const { tokens, model, at_ms } = row;
+function costOfRow({ tokens, model, at_ms }: UsageRow, { pricing, prices }: Means) {
   if (Object.values(tokens).every((figure) => !figure)) return 0;
   const price = model === null ? null : prices.of(model, pricing.provider, at_ms);
   return price === null ? null : costOf(tokens, price, pricing.reasoning);

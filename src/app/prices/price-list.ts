@@ -16,15 +16,13 @@ export interface Prices {
 
 type List = typeof import('./bundled-list.ts');
 
-/** Providers of a name such as `anthropic/claude-sonnet-4.5`, by their names in the list if those differ. */
+/** Providers of a name such as `openai/gpt-5`, by their names in the list if those differ. */
 const PROVIDERS = new Map([
-  ['gemini', 'google'],
   ['vertex', 'google'],
   ['google-vertex', 'google'],
   ['bedrock', 'aws'],
   ['amazon-bedrock', 'aws'],
   ['moonshot', 'moonshotai'],
-  ['kimi', 'moonshotai'],
   ['xai', 'x-ai'],
   ['togetherai', 'together'],
 ]);

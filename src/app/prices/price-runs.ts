@@ -48,7 +48,7 @@ function statOf(path: string) {
 }
 
 /** A mistake in the user's `tacho.yaml` must not lose a record: its costs stay unknown until it is corrected. */
-async function pricesOrNone(): Promise<Prices | null> {
+export async function pricesOrNone(): Promise<Prices | null> {
   try {
     return await (await userPrices()).prices();
   } catch (error) {
@@ -67,7 +67,7 @@ export async function priceRun(run: MeasuredRun): Promise<MeasuredRun> {
 /** Runs that are read and saved together. */
 const AT_ONCE = 200;
 
-/** Computes the costs of these runs, or of all, again. Runs whose agent reported a cost are left unchanged. */
+/** Computes the costs of these runs, or of all, again. A cost that an agent reported is left unchanged. */
 async function priceRuns(index: Index, prices: Prices, only: readonly string[] | null) {
   const run_ids = index.withoutCost(only);
   for (let at = 0; at < run_ids.length; at += AT_ONCE) {

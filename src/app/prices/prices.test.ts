@@ -166,7 +166,7 @@ describe('prices of models', () => {
   });
 });
 
-/** What `prices:` with this content is, or the mistakes in it. */
+/** Reads this content of `prices:`; throws the mistakes in it. */
 function read(text: string) {
   const report = new Report('config');
   const yaml = readYaml('tacho.yaml', text);

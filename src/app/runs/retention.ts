@@ -56,7 +56,7 @@ export interface StatsRow {
   cost: number | null;
   /** Number of runs with a known cost. */
   cost_known_runs: number;
-  /** Number of runs whose cost tacho computed. */
+  /** Number of runs with a cost that tacho computed. */
   cost_computed_runs: number;
   /** Summed over the runs with known tokens. Null if none has them. */
   tokens: number | null;

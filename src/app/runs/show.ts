@@ -34,8 +34,8 @@ export async function showRun(
   const run_id = await findRunId(state, run);
   using writer = new TranscriptWriter({ tmp: state.tmp });
   const outcome = storedOutcome(state, run_id);
-  const told = await writer.pushAll(journalledEvents(state, run_id));
-  const { view, pieces } = writer.finish(withStoredCost(told, outcome));
+  const recorded = await writer.pushAll(journalledEvents(state, run_id));
+  const { view, pieces } = writer.finish(withStoredCost(recorded, outcome));
   await show({ view, outcome, json: pieces });
 }
 

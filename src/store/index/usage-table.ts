@@ -44,7 +44,7 @@ export const usageOf = (where: string) => `WITH run AS
 /** The time of a row, or the start of its run. */
 const ROW_TIME = 'ifnull(nullif(at_ms, 0), started_ms)';
 
-/** Runs whose agent reported tokens but no cost. */
+/** Runs with tokens, but without a cost that the agent reported. */
 const WITHOUT_COST = `SELECT run_id FROM runs WHERE tokens IS NOT NULL
   AND (cost IS NULL OR EXISTS (SELECT 1 FROM usage WHERE usage.run_id = runs.run_id AND computed IS NOT NULL))`;
 
@@ -63,7 +63,7 @@ export function usageTable(db: Database) {
   return {
     /** Runs that an older tacho saved: their usage by time and model was not read from the journal yet. */
     unmeasured: () => db.read((prepared) => idsOf(prepared.all(UNMEASURED))),
-    /** The runs whose cost depends on the list of prices: all, or those of the given ones. */
+    /** The runs with a cost that depends on the list of prices: all, or those of the given ones. */
     withoutCost: (only: readonly string[] | null) =>
       db.read((prepared) => {
         if (only === null) return idsOf(prepared.all(WITHOUT_COST));
