@@ -89,7 +89,10 @@ export async function explainForProgram(
   checkOptions('explainUsage', options, EXPLAIN_FIELDS);
   const { group, ...asked } = options;
   const query = queryOf('explainUsage', asked, state);
-  if (state === null) return { report: new UsageReportFold(query).report(), runs: [] };
   const { explainUsage } = await import('./explain.ts');
+  if (state === null) {
+    const { listOfPrices } = await import('./explain-costs.ts');
+    return { report: new UsageReportFold(query).report(), runs: [], prices: await listOfPrices() };
+  }
   return explainUsage(state, query, group ?? null);
 }

@@ -1,4 +1,5 @@
 /** The action of `tacho usage`. */
+import { userConfigPath } from '../../app/config/user-config.ts';
 import { currentUsage } from '../../app/prices/current-usage.ts';
 import { catchUpState } from '../../app/runs/catch-up.ts';
 import { noRuns } from '../../app/runs/replay.ts';
@@ -44,6 +45,7 @@ export async function showUsage(state: StateDir | null, flags: UsageFlags, io: I
 const usageStyle = (io: Io): UsageStyle => ({
   ...styleOf(io),
   columns: io.out_is_terminal ? io.width : null,
+  prices_file: userConfigPath(io.env),
 });
 
 /** For an empty table: nothing in the store, or nothing at that time. */
@@ -54,7 +56,7 @@ async function noneText(
   io: Io,
 ): Promise<string> {
   const { since: _, until: __, ...others } = flags;
-  if (state === null || request.since_ms === null) return noneListed(state, flags, io);
+  if (state === null) return noneListed(state, flags, io);
   const all = usageOf(state, { ...request, since_ms: null, until_ms: null });
   if (all.total.runs === 0) return noneListed(state, others, io);
   return `No usage ${rangeText(request)}.
