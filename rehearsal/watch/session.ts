@@ -177,7 +177,8 @@ class Session {
     try {
       await terminal.quiet(SETTLED_MS, LIMIT_MS);
       for (const [place, prompt] of this.played.play.prompts.entries()) {
-        await terminal.type(prompt);
+        const typed = await terminal.type(prompt);
+        if (!typed) this.played.bad.push(`prompt ${place + 1} is not shown`);
         wanted += this.played.play.turns[place] ?? 0;
         if (!(await until(() => this.#answers() >= wanted))) {
           this.played.bad.push(`prompt ${place + 1}: the turn did not end`);

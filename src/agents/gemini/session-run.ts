@@ -79,7 +79,8 @@ export class SessionRun extends Writer {
 
   end(): void {
     for (const voice of this.#voices.values()) this.#release(voice);
-    if (this.#session_id !== null) this.to.introduce({ session_id: this.#session_id, cwd: this.#cwd });
+    if (this.#session_id !== null)
+      this.to.introduce({ session_id: this.#session_id, cwd: this.#cwd });
     // The stream's figures include requests that no file has.
     if (this.#stream_usage !== true && !isEmpty(this.#spent)) this.to.usage('total', this.#spent);
     // stdout reports the end of a live run; a text at the end of the file is no better evidence.
