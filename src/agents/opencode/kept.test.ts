@@ -107,16 +107,44 @@ async function wrongIn(scenarios: readonly string[]): Promise<unknown[]> {
   return wrong;
 }
 
+/** When a row of a session, or of a session that it started, was last written. */
+function writtenMs(scenarios: readonly string[], id: string): number {
+  const ids = scenarios
+    .flatMap((scenario) => rowsOf(scenario, 'session'))
+    .flatMap((row) => (row.id === id || row.parent_id === id ? [row.id] : []));
+  const rows = (['session', 'message', 'part'] as const).flatMap((table) =>
+    scenarios.flatMap((scenario) => rowsOf(scenario, table)),
+  );
+  const own = rows.filter((row) => ids.includes(row.session_id ?? row.id));
+  return Math.max(...own.map(({ time_updated }) => Number(time_updated)));
+}
+
+verifies(
+  ['WA-5', 'WA-6'],
+  "a session has changed if any of its rows has, whatever the session's own row says",
+  async () => {
+    keepInDatabase(['text', 'subagent']);
+    const [before] = await listed();
+    const rows = rowsOf('subagent', 'part');
+    const of_child = rows.find(({ session_id }) => session_id !== before?.session_id);
+    expect(of_child).toBeDefined();
+    const later = (before?.modified_ms ?? 0) + 5;
+    const update = 'UPDATE part SET time_updated = ? WHERE id = ?';
+    db?.prepare(update).run(later, String(of_child?.id));
+    expect((await listed())[0]).toEqual({ ...before, modified_ms: later });
+  },
+);
+
 verifies(
   ['AG-3', 'AG-12', 'AG-15'],
   "every session is found in the CLI's database while it is written to, with every fact",
   async () => {
     const database = keepInDatabase(SCENARIOS);
     expect(await listed()).toEqual(
-      kept(SCENARIOS).map(({ id, time_updated }) => ({
+      kept(SCENARIOS).map(({ id }) => ({
         path: join(database, String(id)),
         session_id: id,
-        modified_ms: time_updated,
+        modified_ms: writtenMs(SCENARIOS, String(id)),
       })),
     );
     expect(await wrongIn(SCENARIOS)).toEqual([]);

@@ -20,6 +20,21 @@ const QUERIES = [
 ] as const;
 const ROOTS = `SELECT id, time_updated FROM session WHERE parent_id IS NULL
   ORDER BY time_updated DESC, id`;
+/**
+ * When a row of a session or of its sub-agents was last written. The session's own row shows only when a turn began. Only
+ * for the sessions used last, because all their rows are looked up: a session that others follow has ended long ago.
+ */
+const WRITTEN = `WITH RECURSIVE recent(id) AS (
+  SELECT id FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC, id LIMIT 20
+), family(root, id) AS (
+  SELECT id, id FROM recent
+  UNION SELECT family.root, session.id FROM session JOIN family ON session.parent_id = family.id
+)
+SELECT root AS id, max(max(
+  (SELECT time_updated FROM session WHERE session.id = family.id),
+  coalesce((SELECT max(time_updated) FROM message WHERE session_id = family.id), 0),
+  coalesce((SELECT max(time_updated) FROM part WHERE session_id = family.id), 0)
+)) AS written_ms FROM family GROUP BY root`;
 /** The CLI may still be writing. */
 const BUSY_WAIT_MS = 2_000;
 
@@ -43,11 +58,25 @@ function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Gene
 
 /** Sessions that no other session started, most recently used first. Throws if this is not a database of the CLI. */
 export function rootSessions(database: string): Omit<SessionFile, 'path'>[] {
-  const rows = reading(database, (db) => db.prepare(ROOTS).all());
-  return [...rows].flatMap(({ id, time_updated }) => {
-    const session_id = idOf(id);
-    return session_id === null ? [] : [{ session_id, modified_ms: countOf(time_updated) ?? 0 }];
-  });
+  const rows = reading(database, (db) => [
+    ...db
+      .prepare(WRITTEN)
+      .all()
+      .map(({ id, written_ms }) => ({ id, written_ms })),
+    ...db.prepare(ROOTS).all(),
+  ]);
+  const written = new Map<unknown, number | null>();
+  const found: Omit<SessionFile, 'path'>[] = [];
+  for (const row of rows) {
+    const session_id = idOf(row.id);
+    if ('written_ms' in row) written.set(row.id, countOf(row.written_ms));
+    else if (session_id !== null)
+      found.push({
+        session_id,
+        modified_ms: written.get(row.id) ?? countOf(row.time_updated) ?? 0,
+      });
+  }
+  return found;
 }
 
 /** Also false if this is not a database of the CLI. */
