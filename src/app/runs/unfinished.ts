@@ -21,8 +21,8 @@ export async function unfinishedStates(index: Index, now_ms = Date.now()): Promi
   if (rows.length === 0) return states;
   const find = findProcesses();
   for (const { run_id, agent, evidence } of rows) {
-    const programs = (await findAgent(agent))?.binaries ?? [];
-    const state = stateOf(evidence, find(programs, evidence.cwd), now_ms);
+    const { binaries = [], process_names = [] } = (await findAgent(agent)) ?? {};
+    const state = stateOf(evidence, find([...binaries, ...process_names], evidence.cwd), now_ms);
     if (state !== null) states.set(run_id, state);
   }
   return states;
