@@ -127,10 +127,22 @@ export class SessionRun extends Writer {
     if (root) this.#end = null;
     for (const answer of answers) {
       if (answers.length === 1) this.#listed(record, answer.call_id);
+      if (parent !== null) this.#confirm(answer.call_id);
       this.#calls.finish(answer);
       this.#telemetry.delete(answer.call_id);
-      if (parent !== null) this.#unconfirmed.delete(answer.call_id);
     }
+  }
+
+  /** The sub-agent's file was written after the main file's telemetry. */
+  #confirm(call_id: string): void {
+    const held = this.#unconfirmed.get(call_id);
+    this.#unconfirmed.delete(call_id);
+    if (held !== undefined && this.#calls.open.has(call_id)) this.#decided(call_id, held.event);
+  }
+
+  #decided(call_id: string, { decision }: Telemetry): void {
+    const source = textOf(decision);
+    if (ALLOWED.has(source)) this.to.decided(call_id, 'allow', null, source);
   }
 
   #listed(record: Session['tool_result'], call_id: string): void {
@@ -192,8 +204,7 @@ export class SessionRun extends Writer {
     if (call_id === null) return;
     this.#telemetry.set(call_id, telemetryFacts(event));
     if (this.#calls.open.has(call_id)) {
-      const source = textOf(event.decision);
-      if (ALLOWED.has(source)) this.to.decided(call_id, 'allow', null, source);
+      this.#decided(call_id, event);
       return;
     }
     const agent = agentOf(event);
