@@ -83,9 +83,14 @@ export function pipelineFor(agent: Agent, primary: Channel, path?: string): Pipe
   return new Pipeline({ agent, info, primary, now: null, ...(decoder && { decoder }) });
 }
 
-/** All events of these bytes, read in these chunks. */
-export function eventsOf(agent: Agent, channel: Primary, chunks: Iterable<Buffer>): Event[] {
-  const pipeline = pipelineFor(agent, channel);
+/** All events of these bytes, read in these chunks. `path`: as for `pipelineFor`. */
+export function eventsOf(
+  agent: Agent,
+  channel: Primary,
+  chunks: Iterable<Buffer>,
+  path?: string,
+): Event[] {
+  const pipeline = pipelineFor(agent, channel, path);
   const events: Event[] = [];
   const take = (some: Event[]) => {
     for (const event of some) events.push(event);
@@ -245,6 +250,10 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
       ),
     ).toEqual(whole);
   });
+  if (channel === 'session')
+    verifies('WA-4', `${title(agent, recording)}: it may end and grow again at any line`, () =>
+      endsAnywhere(agent, recording),
+    );
   if (bytes.length > 0) {
     verifies(
       'AG-14',
@@ -252,6 +261,24 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
       () => cutAnywhere(agent, recording),
     );
   }
+}
+
+/** A growing session file: the end after each line is that of a file that ends there, and changes nothing after it. */
+function endsAnywhere(agent: Agent, { channel, bytes, path }: Recording): void {
+  const growing = pipelineFor(agent, channel, path);
+  const events: Event[] = [];
+  for (let at = 0, n = 0; at < bytes.length; n++) {
+    const lf = bytes.indexOf(10, at);
+    const to = lf < 0 ? bytes.length : lf + 1;
+    events.push(...growing.push(channel, bytes.subarray(at, to)));
+    at = to;
+    const end = growing.endSoFar();
+    if (end === null || n % 5 !== 0) continue;
+    const whole = eventsOf(agent, channel, [bytes.subarray(0, at)], path);
+    expect([...events, ...end], `end after ${at} bytes`).toEqual(whole);
+  }
+  const end = [...growing.endOfInput(channel), ...growing.finish()];
+  expect([...events, ...end]).toEqual(eventsOf(agent, channel, [bytes], path));
 }
 
 /** About 40 positions for a cut: over the whole file, at line ends, and around the last line. */

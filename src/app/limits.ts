@@ -129,6 +129,9 @@ export const APP_LIMITS = {
   /** A session that nobody continued for this long is finished, whatever its last record says. */
   unfinished_age_ms: 86_400_000,
   watch_warm_age_ms: 86_400_000,
+  /** Runs that a watcher keeps open for growth in memory, and how long after their last growth. */
+  open_runs_max: 32,
+  open_run_ms: 600_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
   watch_slice_ms: 500,
   /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */

@@ -32,7 +32,7 @@ export type KeyOf = (call: { tool: string; native_tool: string; input: unknown }
 /** The last call for each of the agent's own ids: all open ones, and the most recently finished ones. */
 export class CallStates extends Map<string, CallState> {
   readonly keyOf: KeyOf | null;
-  readonly open = new OpenCalls((event) => this.#request(event));
+  open = new OpenCalls((event) => this.#request(event));
   /** By unique id: calls with an id that differs from the agent's, and earlier calls of a reused id. */
   readonly marked = new Map<string, CallState>();
   /** Total characters of the inputs of open calls. */
@@ -41,6 +41,23 @@ export class CallStates extends Map<string, CallState> {
   constructor(keyOf: KeyOf | null) {
     super();
     this.keyOf = keyOf;
+  }
+
+  /** A copy that continues separately. Calls that have ended are shared. */
+  fork(): CallStates {
+    const copy = new CallStates(this.keyOf);
+    const own = new Map<CallState, CallState>();
+    const ownOf = (call: CallState): CallState => {
+      if (call.status !== null) return call;
+      const known = own.get(call) ?? { ...call };
+      own.set(call, known);
+      return known;
+    };
+    copy.open = this.open.fork((event) => copy.#request(event), ownOf);
+    for (const [key, call] of this) copy.set(key, ownOf(call));
+    for (const [key, call] of this.marked) copy.marked.set(key, ownOf(call));
+    copy.#input_chars = this.#input_chars;
+    return copy;
   }
 
   /** By unique id. */
@@ -104,9 +121,16 @@ export class CallStates extends Map<string, CallState> {
   #update({ data }: EventOf<'call_updated'>): void {
     const call = this.find(data.call_id);
     if (call === undefined) return;
+    const exit_code = data.exit_code ?? call.exit_code;
     // Only the end event closes a call.
-    if (call.status !== null) call.status = data.status ?? call.status;
-    call.exit_code = data.exit_code ?? call.exit_code;
+    if (call.status === null) call.exit_code = exit_code;
+    else this.#replace(call, { ...call, status: data.status ?? call.status, exit_code });
+  }
+
+  /** A call that has ended may be shared with a copy. */
+  #replace(call: CallState, changed: CallState): void {
+    if (this.get(call.native_call_id) === call) this.set(call.native_call_id, changed);
+    if (this.marked.get(call.call_id) === call) this.marked.set(call.call_id, changed);
   }
 
   #finish(call: CallState, { data }: EventOf<'call_finished'>): void {

@@ -69,6 +69,11 @@ export class Correlator {
     this.#waiting = options.state.started === null ? [] : null;
   }
 
+  /** Whether drafts wait for the run's first reliable time. */
+  get waits(): boolean {
+    return this.#waiting !== null;
+  }
+
   emit<K extends EventKind>(kind: K, data: DataOf<K>, raw: Raw | null, out: Event[]): void {
     const { state, info, now, primary } = this.#options;
     const wall = now === null ? undefined : now();

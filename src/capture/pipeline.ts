@@ -32,6 +32,8 @@ interface DraftGate {
   drafts(drafts: readonly Draft[], channel: string): Draft[];
   /** The held-back parts of unfinished texts, requested when the primary channel has ended. */
   held(): Draft[];
+  /** Whether there are any. */
+  holds?(): boolean;
   /** A draft as its event is stored. */
   event?<D extends Draft>(draft: D): D;
 }
@@ -79,7 +81,7 @@ export interface Intake {
 }
 
 export class Pipeline implements Intake {
-  readonly state: RunState;
+  state: RunState;
   /** Receives the run's events from the journal; `resumed` is called after the last one. */
   readonly resumption: Resumption;
   readonly #options: PipelineOptions;
@@ -208,6 +210,25 @@ export class Pipeline implements Intake {
       this.#correlator.emit('process_exited', { ...exit, cause: ending.cause }, null, out);
     this.#correlator.emit('run_finished', runFinished(state, agent, ending), null, out);
     return this.#taken();
+  }
+
+  /**
+   * The events that the run would end with now. More input may follow: nothing changes. Null if the end would take something with it that later lines need.
+   */
+  endSoFar(): Event[] | null {
+    const pending = [...this.#series.values()].some(({ open }) => open);
+    if (this.#correlator.waits || pending || this.resumption.isBehind) return null;
+    if (this.#options.gate?.holds?.() === true || this.#reader.holds) return null;
+    const [state, correlator] = [this.state, this.#correlator];
+    this.state = state.fork();
+    this.#correlator = this.#newCorrelator();
+    try {
+      return [...this.endOfInput(this.#options.primary), ...this.finish()];
+    } finally {
+      this.#primary_ended = false;
+      this.state = state;
+      this.#correlator = correlator;
+    }
   }
 
   #newCorrelator(): Correlator {

@@ -68,6 +68,11 @@ export class Reader {
     return this.#inputs.get(channel)?.position ?? { line: 0, offset: 0 };
   }
 
+  /** Whether a line has begun that is not complete yet. */
+  get holds(): boolean {
+    return this.#inputs.values().some((lines) => lines.begun);
+  }
+
   /** One parsed record. */
   record(value: unknown, raw: Raw, part?: SessionPart): void {
     const record = this.#own(value);

@@ -125,6 +125,11 @@ export class Resumption {
     return last?.channel === raw.channel && last.file !== raw.file;
   }
 
+  /** Whether events of the journal have not been made again yet. */
+  get isBehind(): boolean {
+    return this.#state.seq < this.#again;
+  }
+
   /** The events that are not in the journal yet. */
   fresh(events: Event[]): Event[] {
     return this.#again === 0 ? events : events.filter((event) => event.seq > this.#again);

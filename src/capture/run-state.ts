@@ -7,7 +7,7 @@ import { charsIn } from '../lib/chars-of.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { own } from '../lib/own.ts';
 import type { DataOf, Event, Raw } from '../model/event.ts';
-import { FinalText, RunFold } from '../model/run-fold.ts';
+import { copyOf, FinalText, RunFold } from '../model/run-fold.ts';
 import type { Channel, ProblemCode } from '../model/words.ts';
 import { CallStates, type KeyOf } from './call-states.ts';
 import { CAPTURE_LIMITS } from './limits.ts';
@@ -30,8 +30,8 @@ export class RunState extends RunFold {
   /** Whether the run's own stream ended in the middle of a line. */
   torn = false;
   /** Used to recognise them in the session file. The outcome counts those beyond the limits. */
-  readonly skills: Set<string> = new BoundedSet(LIMITS.skill_uses_max, LIMITS.skill_uses_chars_max);
-  readonly files: Set<string> = new BoundedSet(LIMITS.artifacts_max, LIMITS.artifacts_chars_max);
+  readonly skills = new BoundedSet(LIMITS.skill_uses_max, LIMITS.skill_uses_chars_max);
+  readonly files = new BoundedSet(LIMITS.artifacts_max, LIMITS.artifacts_chars_max);
   had_thinking = false;
   /** Names of the values that the session file added to a live run (AG-16). */
   readonly filled = new Set<string>();
@@ -47,6 +47,20 @@ export class RunState extends RunFold {
     super();
     this.text = new FinalText(LIMITS.final_output_chars_max, trim);
     this.calls = new CallStates(keyOf);
+  }
+
+  /** A copy that continues separately. */
+  override fork(): this {
+    return copyOf(super.fork(), {
+      calls: this.calls.fork(),
+      text: this.text.fork(),
+      problems: new Map(this.problems),
+      skills: this.skills.fork(),
+      files: this.files.fork(),
+      filled: new Set(this.filled),
+      stderr_tail: [...this.stderr_tail],
+      read: new Map(this.read),
+    } as Partial<this>);
   }
 }
 

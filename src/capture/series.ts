@@ -88,6 +88,11 @@ export class Series {
     }
   }
 
+  /** Whether drafts are kept for a later event. */
+  get open(): boolean {
+    return this.#pending !== null;
+  }
+
   /** Whether there is enough text for an event. */
   get full(): boolean {
     return (

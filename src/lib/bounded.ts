@@ -138,6 +138,13 @@ export class BoundedSet extends Set<string> {
     this.#room = chars;
   }
 
+  fork(): BoundedSet {
+    const copy = new BoundedSet(this.#most, 0);
+    for (const text of this) Set.prototype.add.call(copy, text);
+    copy.#room = this.#room;
+    return copy;
+  }
+
   override add(text: string): this {
     if (this.has(text) || this.size >= this.#most || text.length > this.#room) return this;
     this.#room -= text.length;

@@ -161,6 +161,10 @@ export function createLines(sink: LineSink, most: number = LIMITS.line_bytes_max
     get position() {
       return { line: place.line, offset: next_offset };
     },
+    /** Whether there is an unfinished line. */
+    get begun(): boolean {
+      return held.length > 0 || over !== null;
+    },
     /** Memory of the unfinished line in bytes. */
     get held(): number {
       return held.room;

@@ -115,7 +115,10 @@ export interface Decoder {
   record(value: unknown, out: Draft[], part?: SessionPart): void;
   /** The records that a non-JSON line completes; they are then passed to `record`. Null: the agent does not know such lines. */
   text?(line: string, out: Draft[]): readonly unknown[] | null;
-  /** The input has ended. */
+  /**
+   * The drafts of the end, if the input ends here. A session file may grow after it: its decoder then continues as if this
+   * had not been called.
+   */
   end(out: Draft[]): void;
 }
 

@@ -30,6 +30,11 @@ export class UsageFold {
   }
 }
 
+/** A copy of an object without private fields. Its values are shared, except these. */
+export function copyOf<T extends object>(original: T, own: Partial<T>): T {
+  return Object.assign(Object.create(Object.getPrototypeOf(original)) as T, original, own);
+}
+
 function added(a: Usage, b: Usage): Usage {
   return {
     input: sum(a.input, b.input),
@@ -84,6 +89,11 @@ export class RunFold {
     }
   }
 
+  /** A copy that continues separately. */
+  fork(): this {
+    return copyOf(this, { usage: copyOf(this.usage, {}) } as Partial<this>);
+  }
+
   /** Session, model and folder from the best source: the end record, the agent, usage reports, the start record. */
   get names(): { session_id: string | null; model: string | null; cwd: string | null } {
     const start = this.started?.data;
@@ -114,6 +124,14 @@ export class FinalText {
   push(event: Event): void {
     if (event.kind === 'step_started') this.#begin(null);
     else if (event.kind === 'message_finished') this.#message(event.data);
+  }
+
+  fork(): FinalText {
+    const copy = new FinalText(this.#most, this.#trim);
+    copy.parts = [...this.parts];
+    copy.chars = this.chars;
+    copy.#message_id = this.#message_id;
+    return copy;
   }
 
   /** The number of characters that were not kept. */
@@ -214,6 +232,14 @@ export class OpenCalls<T> extends Map<string, T> {
     super();
     this.#make = make;
     this.#most = most;
+  }
+
+  /** `copyOf`: copies the data of a call. */
+  fork(make: (request: EventOf<'call_requested'>) => T, copyOf: (call: T) => T): OpenCalls<T> {
+    const copy = new OpenCalls(make, this.#most);
+    copy.count = this.count;
+    for (const [call_id, call] of this) copy.set(call_id, copyOf(call));
+    return copy;
   }
 
   /** The open call of an event, if any. The call's end removes it. */

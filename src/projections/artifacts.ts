@@ -16,18 +16,42 @@ interface Entry {
   size: number | null;
 }
 
-export function createArtifactFold() {
-  const bases: string[] = [];
-  const entries = new Map<string, Entry>();
-  let dropped = 0;
-  let room: number = LIMITS.artifacts_chars_max;
+interface Changes {
+  bases: string[];
+  entries: Map<string, Entry>;
+  dropped: number;
+  room: number;
+}
+
+const none = (): Changes => ({
+  bases: [],
+  entries: new Map(),
+  dropped: 0,
+  room: LIMITS.artifacts_chars_max,
+});
+
+export interface ArtifactFold {
+  fork(): ArtifactFold;
+  /** A folder that paths are shown relative to. Relative paths are resolved against the first one. */
+  base(cwd: string | null): void;
+  push(change: DataOf<'file_changed'>): void;
+  list(): Artifact[];
+  /** Paths beyond the limit. */
+  dropped(): number;
+}
+
+/** `from`: continues with a copy of these changes. */
+export function createArtifactFold(from: Changes = none()): ArtifactFold {
+  const bases = [...from.bases];
+  const entries = new Map([...from.entries].map(([path, entry]) => [path, { ...entry }]));
+  let { dropped, room } = from;
   return {
-    /** A folder that paths are shown relative to. Relative paths are resolved against the first one. */
-    base(cwd: string | null): void {
+    fork: () => createArtifactFold({ bases, entries, dropped, room }),
+    base(cwd) {
       const base = baseOf(cwd);
       if (base !== null && !bases.includes(base) && bases.length < 4) bases.push(base);
     },
-    push({ path, operation, source, size }: DataOf<'file_changed'>): void {
+    push({ path, operation, source, size }) {
       const shown = shortestPath(path, bases);
       let entry = entries.get(shown);
       if (entry === undefined) {
@@ -43,8 +67,7 @@ export function createArtifactFold() {
       if (source === 'git') entry.git = operation;
       else entry.tool = netEffect(entry.tool, operation);
     },
-    list: (): Artifact[] => [...entries.values()].map(artifactOf).filter((item) => item !== null),
-    /** Paths beyond the limit. */
+    list: () => [...entries.values()].map(artifactOf).filter((item) => item !== null),
     dropped: () => dropped,
   };
 }

@@ -34,18 +34,31 @@ export interface OpenCall {
 }
 
 export class CallFold {
-  readonly patches = new Map<number, CallPatch>();
+  patches = new Map<number, CallPatch>();
   /** Updates of calls that are unknown or forgotten. */
   missed = 0;
   readonly #options: OutcomeOptions;
-  readonly #open = new OpenCalls((event) => this.#requested(event.data));
+  #open = new OpenCalls((event) => this.#requested(event.data));
   /** Index by call id for late updates. The older of two generations is dropped to forget calls. */
   #settled = new Map<string, number>();
   #settledBefore = new Map<string, number>();
-  readonly #done: OutcomeCall[] = [];
+  #done: OutcomeCall[] = [];
 
   constructor(options: OutcomeOptions) {
     this.#options = options;
+  }
+
+  /** A copy that continues separately. Calls that have ended are shared. */
+  fork(): CallFold {
+    const copy = new CallFold(this.#options);
+    const own = (open: OpenCall) => ({ ...open, call: { ...open.call } });
+    copy.#open = this.#open.fork((event) => copy.#requested(event.data), own);
+    copy.patches = new Map(this.patches);
+    copy.missed = this.missed;
+    copy.#settled = new Map(this.#settled);
+    copy.#settledBefore = this.#settledBefore;
+    copy.#done = [...this.#done];
+    return copy;
   }
 
   /** Number of calls seen. */
@@ -147,8 +160,9 @@ export class CallFold {
     }
     const call = this.#done[index];
     if (call !== undefined) {
-      call.status = status ?? call.status;
-      call.exit_code = exit_code ?? call.exit_code;
+      const changed = { status: status ?? call.status, exit_code: exit_code ?? call.exit_code };
+      // It may be shared with a copy.
+      this.#done[index] = { ...call, ...changed };
       return;
     }
     const earlier = this.patches.get(index);

@@ -8,25 +8,59 @@ import type { RunOutcome } from '../model/outcome.ts';
 import type { Completeness, Project, Usage } from '../model/parts.ts';
 import { FinalText, RunFold, tokensUsed } from '../model/run-fold.ts';
 import { OUTCOME_SCHEMA } from '../model/words.ts';
-import { createArtifactFold } from './artifacts.ts';
+import { type ArtifactFold, createArtifactFold } from './artifacts.ts';
 import { CallFold, type CallPatch, type OutcomeOptions } from './outcome-calls.ts';
-import { createSkillFold } from './skills.ts';
-import { createWarningFold } from './warnings.ts';
+import { createSkillFold, type SkillFold } from './skills.ts';
+import { createWarningFold, type WarningFold } from './warnings.ts';
 
 export type { CallPatch, OutcomeOptions } from './outcome-calls.ts';
 
-export function createOutcomeFold(options: OutcomeOptions) {
-  const run = new RunFold();
-  const text = new FinalText(LIMITS.final_output_chars_max);
-  const calls = new CallFold(options);
-  const artifacts = createArtifactFold();
-  const skills = createSkillFold(options.byte_text);
-  const warnings = createWarningFold(options.byte_text);
-  const facts: Facts = { run_id: '', first_ms: null, prompt: null, events: 0 };
+export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
+  return outcomeFold({
+    run: new RunFold(),
+    text: new FinalText(LIMITS.final_output_chars_max),
+    calls: new CallFold(options),
+    artifacts: createArtifactFold(),
+    skills: createSkillFold(options.byte_text),
+    warnings: createWarningFold(options.byte_text),
+    facts: { run_id: '', first_ms: null, prompt: null, events: 0 },
+  });
+}
+
+interface Folds {
+  run: RunFold;
+  text: FinalText;
+  calls: CallFold;
+  artifacts: ArtifactFold;
+  skills: SkillFold;
+  warnings: WarningFold;
+  facts: Facts;
+}
+
+export interface OutcomeFold {
+  /** Late changes of calls already given to `onCall`, by index. */
+  patches: ReadonlyMap<number, CallPatch>;
+  /** A copy that continues separately, for an end that may not be the last. */
+  fork(): OutcomeFold;
+  push(event: Event): void;
+  /** The outcome so far. Calls without an end are cancelled in a finished run, otherwise unknown; `onCall` gets them. */
+  finish(): RunOutcome;
+}
+
+function outcomeFold({ run, text, calls, artifacts, skills, warnings, facts }: Folds): OutcomeFold {
   return {
-    /** Late changes of calls already given to `onCall`, by index. */
-    patches: calls.patches as ReadonlyMap<number, CallPatch>,
-    push(event: Event): void {
+    fork: () =>
+      outcomeFold({
+        run: run.fork(),
+        text: text.fork(),
+        calls: calls.fork(),
+        artifacts: artifacts.fork(),
+        skills: skills.fork(),
+        warnings: warnings.fork(),
+        facts: { ...facts },
+      }),
+    patches: calls.patches,
+    push(event) {
       run.push(event);
       text.push(event);
       calls.push(event);
@@ -37,8 +71,7 @@ export function createOutcomeFold(options: OutcomeOptions) {
       else if (event.kind === 'run_started') artifacts.base(event.data.cwd);
       else if (event.kind === 'session_started') artifacts.base(event.data.cwd);
     },
-    /** The outcome so far. Calls without an end are cancelled in a finished run, otherwise unknown; `onCall` gets them. */
-    finish(): RunOutcome {
+    finish() {
       const end = run.finished?.data ?? null;
       const { session_id } = run.names;
       const tool_calls = calls.finish(end === null ? 'unknown' : 'cancelled');

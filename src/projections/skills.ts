@@ -16,13 +16,37 @@ interface SkillUse {
   by: SkillAsked['by'] | 'agent_report';
 }
 
-/** `byte_text`: whether the events contain byte text. */
-export function createSkillFold(byte_text = false) {
+interface Uses {
   /** Calls that request a skill, by call id. */
-  const asked = new Map<string, { seq: number; status: CallStatus | null; skills: SkillAsked[] }>();
-  const reported: SkillUse[] = [];
-  let dropped = 0;
-  let room: number = LIMITS.skill_uses_chars_max;
+  asked: Map<string, { seq: number; status: CallStatus | null; skills: SkillAsked[] }>;
+  reported: SkillUse[];
+  dropped: number;
+  room: number;
+}
+
+const none = (): Uses => ({
+  asked: new Map(),
+  reported: [],
+  dropped: 0,
+  room: LIMITS.skill_uses_chars_max,
+});
+
+export interface SkillFold {
+  fork(): SkillFold;
+  push(event: Event): void;
+  /** Every use, in the order of the requests. */
+  uses(): SkillUse[];
+  /** Distinct names in the order of first use. */
+  names(): string[];
+  /** Uses and requests beyond the limit. */
+  dropped(): number;
+}
+
+/** `byte_text`: whether the events contain byte text. `from`: continues with a copy of these uses. */
+export function createSkillFold(byte_text = false, from: Uses = none()): SkillFold {
+  const asked = new Map([...from.asked].map(([call_id, call]) => [call_id, { ...call }]));
+  const reported = [...from.reported];
+  let { dropped, room } = from;
   /** Whether there is room for another use; if not, it is counted. */
   const fits = (held: number, texts: readonly (string | null)[]): boolean => {
     const chars = texts.reduce((sum, text) => sum + (text ?? '').length, 0);
@@ -38,7 +62,8 @@ export function createSkillFold(byte_text = false) {
     return [...byCall, ...reported].sort((a, b) => a.seq - b.seq);
   };
   return {
-    push(event: Event): void {
+    fork: () => createSkillFold(byte_text, { asked, reported, dropped, room }),
+    push(event) {
       if (event.kind === 'call_requested') {
         const skills = skillsOfCall(event.data, byte_text);
         if (skills.length === 0) return;
@@ -54,11 +79,8 @@ export function createSkillFold(byte_text = false) {
           reported.push({ skill, call_id, seq: event.seq, by: 'agent_report' });
       }
     },
-    /** Every use, in the order of the requests. */
     uses,
-    /** Distinct names in the order of first use. */
     names: () => [...new Set(uses().map((use) => use.skill))],
-    /** Uses and requests beyond the limit. */
     dropped: () => dropped,
   };
 }

@@ -14,15 +14,36 @@ interface Refused {
   tool: string | null;
 }
 
-/** `byte_text`: whether the events, and so the warnings, contain byte text. */
-export function createWarningFold(byte_text = false) {
-  const oneWarning = (text: string) => changedText(text, oneLine, byte_text);
-  const kept: string[] = [];
-  let beyond = 0;
+interface Warned {
+  kept: string[];
+  beyond: number;
   /** Open calls with a refusal that is already among the warnings. */
-  const refused = new Set<string>();
-  let without_git = false;
-  let commands = false;
+  refused: Set<string>;
+  without_git: boolean;
+  commands: boolean;
+}
+
+const none = (): Warned => ({
+  kept: [],
+  beyond: 0,
+  refused: new Set(),
+  without_git: false,
+  commands: false,
+});
+
+export interface WarningFold {
+  fork(): WarningFold;
+  push(event: Event): void;
+  /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps are last and always included. */
+  list(gaps: readonly string[]): string[];
+}
+
+/** `byte_text`: whether the events, and so the warnings, contain byte text. `from`: continues with a copy of these. */
+export function createWarningFold(byte_text = false, from: Warned = none()): WarningFold {
+  const oneWarning = (text: string) => changedText(text, oneLine, byte_text);
+  const kept = [...from.kept];
+  const refused = new Set(from.refused);
+  let { beyond, without_git, commands } = from;
   const add = (text: string): void => {
     if (kept.length < PROJECTION_LIMITS.outcome_warnings_max) kept.push(oneWarning(text));
     else beyond += 1;
@@ -35,7 +56,8 @@ export function createWarningFold(byte_text = false) {
     add(`${tool ?? 'a call'} denied${said(': ', why)}`);
   };
   return {
-    push(event: Event): void {
+    fork: () => createWarningFold(byte_text, { kept, beyond, refused, without_git, commands }),
+    push(event) {
       if (event.kind === 'call_decided' && event.data.decision === 'deny') {
         refuse(event.data, event.data.reason);
       } else if (event.kind === 'permission_answered' && event.data.decision === 'deny') {
@@ -52,8 +74,7 @@ export function createWarningFold(byte_text = false) {
         if (text !== null) add(text);
       }
     },
-    /** At most `outcome_warnings_max`, then one line that counts the rest. Gaps are last and always included. */
-    list(gaps: readonly string[]): string[] {
+    list(gaps) {
       const unseen = without_git && commands ? [UNSEEN] : [];
       const most = PROJECTION_LIMITS.outcome_warnings_max - unseen.length;
       const shown = gaps.slice(0, most);

@@ -55,6 +55,7 @@ export function createGate(redactor: Redactor, { whole_texts = false }: GateOpti
       whole_texts ? redactLines(drafts, channel, redactor) : pieces.drafts(drafts, channel),
     /** The held-back parts of unfinished texts, at the end of input. */
     held: () => pieces.held() as Draft[],
+    holds: () => pieces.holds,
     /** An event after correlation; the same object if it contains no secret. */
     event: <E extends Entry>(event: E) =>
       whole_texts && WHOLE_LATER.has(event.kind) ? event : redactEvent(event, redactor),

@@ -66,6 +66,11 @@ export class PieceRedaction {
     return this.#redactor.flush(key);
   }
 
+  /** Whether a text is unfinished. */
+  get holds(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** The held-back parts of unfinished texts, as their last pieces, at the end of input. */
   held(): Entry[] {
     return [...this.#open].flatMap(([key, draft]) => {

@@ -1,5 +1,7 @@
 /** Only one command at a time changes the store: rm, gc, reindex, import, restore. Runs are recorded concurrently. */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { readPrivate, writeAtomic } from './files.ts';
 import { type LockOptions, takeLock, waitForLock } from './lock.ts';
 import type { StateDir } from './state-dir.ts';
 
@@ -10,11 +12,28 @@ export interface StoreLockOptions extends LockOptions {
 
 const lockPath = (state: StateDir) => join(state.path, 'store.lock');
 
+const changePath = (state: StateDir) => join(state.path, 'store.change');
+
 /** Resolves with the function that releases the lock. Waits a moment while another command holds it, then refuses. */
-export function lockStore(state: StateDir, options: StoreLockOptions): Promise<() => void> {
+export async function lockStore(state: StateDir, options: StoreLockOptions): Promise<() => void> {
   const { force, say } = options;
   const use = `the store in ${state.path}`;
-  return waitForLock(lockPath(state), { force, say, use, stage: 'store' });
+  const release = await waitForLock(lockPath(state), { force, say, use, stage: 'store' });
+  // Before any change: the command may be killed at any moment.
+  writeAtomic(changePath(state), `${randomUUID()}\n`, 'store', false);
+  return release;
+}
+
+/**
+ * Another text after every command that may have changed runs of the store. What a process keeps in memory about them is
+ * then out of date.
+ */
+export function lastChange(state: StateDir): string {
+  try {
+    return readPrivate(changePath(state)).toString('latin1');
+  } catch {
+    return '';
+  }
 }
 
 export async function withStoreLock<T>(

@@ -36,6 +36,10 @@ const LIFE_MS = 500;
 const PATIENCE_MS = 1_500;
 const LIMIT_MS = 120_000;
 const FAULTS_MAX = 20;
+const FAULTS_OF_RUN_MAX = 6;
+/** Agents that write rows or documents again. */
+const LATE: ReadonlySet<string> = new Set(['cline', 'kilo', 'opencode']);
+const TIMES: ReadonlySet<string> = new Set(['at_ms', 'duration_ms', 'phase_total_duration_ms']);
 
 export interface KillOptions {
   kills: number;
@@ -204,36 +208,45 @@ async function recordsIn(folder: string, faults: string[]): Promise<Map<string, 
 
 function differences(run_id: string, grown: Stored, whole: Stored): string[] {
   const faults: string[] = [];
-  const [a, b] = [outcomeFacts(grown.outcome), outcomeFacts(whole.outcome)];
+  const { agent, session_id } = whole.outcome;
+  const about = `${agent} ${run_id} (${session_id})`;
+  // Times of events never go back: what is seen late, in another file or row, has a later time.
+  const timed = whole.events.every(({ raw }) => raw?.file === undefined) && !LATE.has(agent);
+  const [a, b] = [outcomeFacts(grown.outcome, timed), outcomeFacts(whole.outcome, timed)];
   for (const name of new Set([...Object.keys(a), ...Object.keys(b)]))
     if (a[name] !== b[name])
-      faults.push(`${run_id}: ${name} is ${a[name]}, imported at once ${b[name]}`);
-  const [more, less] = [factsOf(grown.events), factsOf(whole.events)];
+      faults.push(`${about}: ${name} is ${a[name]}, imported at once ${b[name]}`);
+  const [more, less] = [factsOf(grown.events, timed), factsOf(whole.events, timed)];
   for (const fact of less) {
     const at = more.indexOf(fact);
-    if (at < 0) faults.push(`${run_id} (${whole.outcome.session_id}) lacks ${fact}`);
+    if (at < 0) faults.push(`${about} lacks ${fact}`);
     else more.splice(at, 1);
   }
-  for (const fact of more) faults.push(`${run_id} (${whole.outcome.session_id}) has ${fact}`);
+  for (const fact of more) faults.push(`${about} has ${fact}`);
   const order = grown.events.map(({ seq }) => seq);
-  if (order.some((seq, n) => seq !== n + 1)) faults.push(`${run_id}: events are not numbered`);
-  return faults.slice(0, 6);
+  if (order.some((seq, n) => seq !== n + 1)) faults.push(`${about}: events are not numbered`);
+  return faults.slice(0, FAULTS_OF_RUN_MAX);
 }
 
-function outcomeFacts(outcome: RunOutcome): Record<string, string> {
+const without =
+  (timed: boolean) =>
+  (name: string, value: unknown): unknown =>
+    name === 'digest' || (!timed && TIMES.has(name)) ? undefined : value;
+
+function outcomeFacts(outcome: RunOutcome, timed: boolean): Record<string, string> {
   const { warnings: _, tool_calls, ...rest } = outcome;
-  const calls = tool_calls.map((call) => JSON.stringify(call)).sort();
+  const calls = tool_calls.map((call) => JSON.stringify(call, without(timed))).sort();
   return Object.fromEntries(
-    Object.entries({ ...rest, calls }).map(([name, value]) => [name, JSON.stringify(value)]),
+    Object.entries({ ...rest, calls }).map(([name, value]) => [
+      name,
+      JSON.stringify(value, without(timed)),
+    ]),
   );
 }
 
 /** Events without their numbers and places, which depend on what was written when. */
-function factsOf(events: readonly Event[]): string[] {
+function factsOf(events: readonly Event[], timed: boolean): string[] {
   return events
     .filter(({ kind }) => kind !== 'problem')
-    .map(({ kind, at_ms, data }) => {
-      const { digest: _, ...kept } = data as { digest?: unknown };
-      return JSON.stringify([kind, at_ms, kept]);
-    });
+    .map(({ kind, at_ms, data }) => JSON.stringify({ kind, at_ms, data }, without(timed)));
 }

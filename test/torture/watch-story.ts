@@ -60,9 +60,9 @@ export function storyOf(agent: Agent, home: string, random: Random, scenarios = 
   const sessions = readdirSync(folder)
     .filter((scenario) => existsSync(join(folder, scenario, 'session')))
     .slice(0, scenarios)
-    .map((scenario) => {
+    .map((scenario, n) => {
       const root = join(folder, scenario, 'session');
-      const timed = database?.writesOf(root) ?? fileWrites(agent, root, home, random);
+      const timed = database?.writesOf(root) ?? fileWrites(agent, root, home, random, n);
       timed.sort((a, b) => a.at_ms - b.at_ms);
       const at_ms = timed.find((one) => one.at_ms > 0)?.at_ms ?? 0;
       return { scenario, at_ms, writes: timed.map(({ write }) => write) };
@@ -89,11 +89,18 @@ function filesBelow(root: string): string[] {
   return names.filter((name) => statSync(join(root, name)).isFile());
 }
 
-function fileWrites(agent: Agent, root: string, home: string, random: Random): Timed[] {
+/** The demo's sessions all begin at the same time: they would be forks of each other. */
+function ownTime(bytes: Buffer, scenario: number): Buffer {
+  const text = bytes.toString('latin1');
+  const day = String(1 + scenario).padStart(2, '0');
+  return Buffer.from(text.replaceAll('2026-01-01T', `2026-01-${day}T`), 'latin1');
+}
+
+function fileWrites(agent: Agent, root: string, home: string, random: Random, n: number): Timed[] {
   return filesBelow(root).flatMap((name) => {
     const inside = join(HOMES[agent.id] ?? '', name.replace(/^dot-/, '.'));
     const path = join(home, inside);
-    const bytes = readFileSync(join(root, name));
+    const bytes = ownTime(readFileSync(join(root, name)), n);
     if (name.endsWith('.jsonl')) return lineWrites(agent, path, bytes, random);
     const document = jsonIn(bytes.toString('utf8')) as { messages?: unknown[] } | undefined;
     if (name.endsWith('.messages.json') && Array.isArray(document?.messages))
@@ -199,6 +206,12 @@ class Database {
   }
 }
 
+interface ToolState {
+  input?: unknown;
+  time?: { start?: number };
+  metadata?: { sessionId?: string };
+}
+
 /** The states of a row, as far as the recordings show when it was created and last written. */
 function statesOf(table: (typeof TABLES)[number], row: Row): Row[] {
   const { time_created, time_updated } = row;
@@ -216,12 +229,14 @@ function statesOf(table: (typeof TABLES)[number], row: Row): Row[] {
   }
   if (data.type === 'text' && time?.start !== undefined)
     return [{ ...begun, data: { ...data, text: '', time: { start: time.start } } }, row];
-  const state = data.state as { input?: unknown; time?: { start?: number } } | undefined;
+  const state = data.state as ToolState | undefined;
   if (data.type !== 'tool' || state?.time?.start === undefined) return [row];
   const pending = { ...data, state: { status: 'pending', input: {}, raw: '' } };
+  const { input, time: times, metadata } = state;
+  const child = metadata?.sessionId === undefined ? {} : { metadata };
   const running = {
     ...data,
-    state: { status: 'running', input: state.input, time: { start: state.time.start } },
+    state: { status: 'running', input, time: { start: times.start }, ...child },
   };
   const middle = Math.min(Math.max(state.time.start, time_created), time_updated);
   return [{ ...begun, data: pending }, { ...begun, time_updated: middle, data: running }, row];

@@ -139,8 +139,9 @@ export class SessionSpending {
 
   total(): Spent | null {
     if (this.#latest && !this.#unpaid) return minus(this.#latest, this.#before);
-    for (const message of this.#pending.values()) add(this.#sum, ofApi(message.usage));
-    this.#pending.clear();
-    return isEmpty(this.#sum) ? null : this.#sum;
+    const sum = spent();
+    add(sum, this.#sum);
+    for (const message of this.#pending.values()) add(sum, ofApi(message.usage));
+    return isEmpty(sum) ? null : sum;
   }
 }

@@ -48,10 +48,14 @@ export class Calls extends Writer {
     }
   }
 
-  #begins(call_id: string, tool: string, file: string): boolean {
+  #isNew(call_id: string, file: string): boolean {
     const known = this.#calls.get(call_id);
     // A sub-agent that starts with its parent's history repeats the parent's calls.
-    if (known !== undefined && (known.file !== file || known.state === 'open')) return false;
+    return known === undefined || (known.file === file && known.state !== 'open');
+  }
+
+  #begins(call_id: string, tool: string, file: string): boolean {
+    if (!this.#isNew(call_id, file)) return false;
     this.#calls.set(call_id, { tool, file, state: 'open', answer: null, aborted: false });
     return true;
   }
@@ -117,8 +121,12 @@ export class Calls extends Writer {
   }
 
   end(): void {
-    for (const [call_id, script] of this.#scripts) this.#settle(call_id, script);
-    for (const call_id of this.#running) this.#leave(call_id);
+    for (const [call_id, script] of this.#scripts)
+      if (!script.did) this.#put(call_id, script, this.#isNew(call_id, script.file));
+    for (const call_id of this.#running) {
+      const call = this.#calls.get(call_id);
+      if (call?.state === 'open') this.to.finished(endedBy(call_id, call.tool, call.answer));
+    }
   }
 
   /** A command that outlives its turn. The call ended with its answer. */
@@ -153,16 +161,20 @@ export class Calls extends Writer {
     for (const script of naming.length > 0 ? first : others) script.did = true;
   }
 
-  #settle(call_id: string, { input, file, parent, at_ms, did, answer }: Script): void {
+  #settle(call_id: string, script: Script): void {
     this.#scripts.delete(call_id);
-    if (did) return;
-    if (this.#begins(call_id, 'exec', file)) {
+    if (script.did) return;
+    this.#put(call_id, script, this.#begins(call_id, 'exec', script.file));
+    const call = this.#calls.get(call_id);
+    if (call !== undefined && script.answer !== null) call.state = 'ended';
+  }
+
+  /** `fresh`: the call was not requested before. */
+  #put(call_id: string, { input, parent, at_ms, answer }: Script, fresh: boolean): void {
+    if (fresh) {
       const request = { call_id, native_tool: 'exec', input: { input }, parent_call_id: parent };
       this.to.put('call_requested', request, at_ms);
     }
-    if (answer === null) return;
-    const call = this.#calls.get(call_id);
-    if (call !== undefined) call.state = 'ended';
-    this.to.finished(endedBy(call_id, 'exec', answer));
+    if (answer !== null) this.to.finished(endedBy(call_id, 'exec', answer));
   }
 }

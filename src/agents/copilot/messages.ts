@@ -57,8 +57,12 @@ class Conversation extends Writer {
 
   /** The beginning of a step resets the final text, so after a turn without a message the last message is repeated. */
   settleTurn(): void {
-    if (this.#silent && this.#last) this.to.message('assistant', this.#last.text, this.#last);
+    this.repeatLast();
     this.#silent = false;
+  }
+
+  repeatLast(): void {
+    if (this.#silent && this.#last) this.to.message('assistant', this.#last.text, this.#last);
   }
 
   message(data: Data<'assistant.message'>): void {
@@ -155,7 +159,7 @@ export class Ending extends Writer {
 
   /** The input ended. An abort or a failure counts without an end record too, but the missing record is a problem. */
   close(): void {
-    this.talk.settleTurn();
+    this.talk.repeatLast();
     if (this.#ended) return;
     const failure = this.#aborted ?? this.#failure ?? (this.#reopened ? REOPENED : null);
     if (failure === null) return;

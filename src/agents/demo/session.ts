@@ -52,7 +52,6 @@ export const session = sessionFiles({
         end() {
           to.at_ms = last_ms;
           if (sum !== null) to.usage('total', sum, model);
-          sum = null;
         },
       };
     }),

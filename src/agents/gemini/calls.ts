@@ -65,6 +65,18 @@ export class Calls extends Writer {
     this.to.requested(call_id, native_tool, input, mcp && { mcp });
   }
 
+  /** The end of a call as it is known so far. Its next record may say more. */
+  assume(result: Result): void {
+    const { call_id } = result;
+    const call = this.open.get(call_id);
+    if (call === undefined) return;
+    const exists = call.path !== null && this.#existing.has(call.path);
+    this.finish(result);
+    this.open.set(call_id, call);
+    this.done.delete(call_id);
+    if (call.path !== null && !exists) this.#existing.delete(call.path);
+  }
+
   finish(result: Result): void {
     const { call_id, at_ms, status, exit_code, output } = result;
     this.to.put('call_finished', { call_id, status, exit_code, output }, at_ms);

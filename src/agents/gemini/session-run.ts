@@ -78,7 +78,8 @@ export class SessionRun extends Writer {
   }
 
   end(): void {
-    for (const voice of this.#voices.values()) this.#release(voice);
+    for (const { held } of this.#voices.values())
+      for (const result of held) this.#calls.assume(result);
     if (this.#session_id !== null)
       this.to.introduce({ session_id: this.#session_id, cwd: this.#cwd });
     // The stream's figures include requests that no file has.

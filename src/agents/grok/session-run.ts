@@ -147,6 +147,6 @@ export class SessionRun extends Writer {
   }
 
   end(): void {
-    this.#talk.finish(true);
+    this.#talk.put(true);
   }
 }

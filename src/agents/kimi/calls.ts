@@ -71,12 +71,11 @@ export class Calls extends Writer {
   #putDecision(call_id: string): void {
     const { decision = null } = this.#asked.get(call_id) ?? {};
     if (decision !== null) this.to.put('call_decided', decision.data, decision.at_ms);
-    this.#asked.delete(call_id);
   }
 
   /** A question without an answer: the input is known only as far as it was shown. */
   end(): void {
-    for (const [call_id, { native_tool, display }] of [...this.#asked]) {
+    for (const [call_id, { native_tool, display }] of this.#asked) {
       this.to.requested(call_id, native_tool, nativeOf(display));
       this.#putDecision(call_id);
     }
@@ -89,6 +88,7 @@ export class Calls extends Writer {
     this.#open.set(call_id, { tool: native_tool, path: textOf(fields?.path), size });
     this.to.requested(call_id, native_tool, input ?? null);
     this.#putDecision(call_id);
+    this.#asked.delete(call_id);
   }
 
   tracked(path: string, missing: boolean): void {

@@ -87,8 +87,10 @@ export function decoder<R>(describe: (to: Drafts) => Table<R>): Decoder {
   return {
     record,
     end(out) {
+      const { introduced, first } = to;
       to.begin(out, undefined);
       table.end?.();
+      Object.assign(to, { introduced, first });
     },
     ...(table.text && {
       text(line: string, out: Draft[]) {

@@ -49,11 +49,16 @@ export class Talk extends Writer {
   }
 
   finish(partial: boolean): void {
+    this.put(partial);
+    this.#said = null;
+    this.#text = '';
+  }
+
+  /** The text so far. More of it may follow. */
+  put(partial: boolean): void {
     if (this.#said === null) return;
     const { kind, ...of } = this.#said;
     const data = { ...of, text: this.#text };
-    this.#said = null;
-    this.#text = '';
     if (kind === 'thinking') this.to.put('thinking_finished', data, this.#at_ms);
     else {
       const rest = { role: 'assistant' as const, synthetic: false, partial };

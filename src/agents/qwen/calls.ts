@@ -112,6 +112,14 @@ export class Calls extends Writer {
     this.to.put('file_changed', { path, operation, source: 'tool', diff, size: null, call_id });
   }
 
+  /** A call that was only assumed. */
+  forget(call_id: string): void {
+    this.open.delete(call_id);
+    this.seen.delete(call_id);
+    this.#finished.delete(call_id);
+    this.#failed.delete(call_id);
+  }
+
   /** A background task ended. A foreground call is still open: its own result follows and says more. */
   notify(call_id: string | null, status: string | null): void {
     if (call_id === null || status === 'running' || this.open.has(call_id)) return;

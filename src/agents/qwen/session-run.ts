@@ -50,11 +50,14 @@ export class SessionRun extends Writer {
   }
 
   end(): void {
-    for (const [call_id, call] of this.#unconfirmed) this.#accept(call_id, call);
-    this.#unconfirmed.clear();
+    for (const [call_id, call] of this.#unconfirmed) {
+      this.#accept(call_id, call);
+      // A file may still confirm it.
+      this.#calls.forget(call_id);
+    }
     this.to.at_ms = undefined;
     this.to.speak(null);
-    this.#requests.giveUp();
+    this.#requests.putFailure();
     if (this.#intro) this.#introduce(null);
     const spent = this.#requests.total();
     if (spent) this.to.usage('total', spent);

@@ -81,8 +81,12 @@ export class Requests extends Writer {
 
   /** The turn ended: its last failure was final. */
   giveUp(): void {
-    if (this.#failed) this.to.failed(this.#failed.failure, this.#failed.at_ms);
+    this.putFailure();
     this.#failed = null;
+  }
+
+  putFailure(): void {
+    if (this.#failed) this.to.failed(this.#failed.failure, this.#failed.at_ms);
   }
 
   total(): Spent | null {

@@ -188,6 +188,14 @@ export class Recorder {
     return now;
   }
 
+  /** The redactions since these counts were in an end that will be made again: they are not counted twice. */
+  forgetRedactions(before: Readonly<Record<string, number>>): void {
+    const known = { ...this.#redactions };
+    for (const [kind, count] of Object.entries(this.#options.gate.redactor.counts()))
+      known[kind] = (known[kind] ?? 0) - (count - (before[kind] ?? 0));
+    this.#redactions = known;
+  }
+
   #placeOf({ seq }: Event): { source: string; seq: number } {
     if (this.#closing === null) return { source: CAPTURE_SOURCE, seq };
     this.#closing += 1;

@@ -9,7 +9,7 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { recordingsIn } from '../../../test/test-agent.ts';
@@ -18,10 +18,14 @@ import { jsonIn } from '../../lib/json.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { openIndex } from '../../store/index/index-db.ts';
+import { openJournal } from '../../store/journal/journal.ts';
 import { openStateDir } from '../../store/state-dir.ts';
+import { lastChange } from '../../store/store-lock.ts';
+import { removeRuns } from '../runs/remove.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { verifyRun } from '../runs/verify.ts';
-import { importSessions } from './import.ts';
+import { GrowingRuns } from './growing-runs.ts';
+import { Importer, importSessions } from './import.ts';
 
 const AGENTS = join(import.meta.dirname, '../../agents');
 
@@ -30,6 +34,26 @@ async function imported(agent: Agent, path: string, state_dir: string) {
   const rows = await Array.fromAsync(importSessions([target], { state_dir, env: {}, redact: [] }));
   expect(rows.map(({ why }) => why)).toEqual([null]);
   return rows[0];
+}
+
+/** Imports into one store as a watcher does: what grew is kept open in memory. */
+function follower(state_dir: string) {
+  const state = openStateDir(state_dir);
+  const index = openIndex(state);
+  const journal = openJournal(state.journal, { index });
+  const growing = new GrowingRuns();
+  onTestFinished(async () => {
+    await journal.close();
+    index.close();
+  });
+  const parts = { state, index, journal, growing, env: {}, redact: [] };
+  const take = async (agent: Agent, path: string) => {
+    const importer = new Importer(parts);
+    const row = await importer.take({ agent, path, by_name: false });
+    importer.close();
+    return row;
+  };
+  return { take, growing, journal, index };
 }
 
 async function eventsOf(state_dir: string, run_id: string): Promise<Event[]> {
@@ -119,3 +143,134 @@ for (const { name: session, agent, path } of SESSIONS)
     },
     120_000,
   );
+
+/** Every recording is read line by line in the tests of its agent: here are those with several files and special ends. */
+const FOLLOWED = /subagent|parallel|bash-fail|interrupted|provider-retry|fork/;
+
+for (const { name: session, agent, path } of SESSIONS.filter(({ name }) => FOLLOWED.test(name)))
+  verifies(
+    ['WA-3', 'WA-4'],
+    `${session}: followed while it grows, in the middle of lines too, it is the same run`,
+    async () => {
+      const folder = testFolder();
+      const { root, files } = filesBeside(path);
+      const main = relative(root, path);
+      const once = await imported(agent, path, join(folder, 'a'));
+      const { take } = follower(join(folder, 'b'));
+      const writes = writesOf(agent, root, files);
+      const step = Math.max(1, Math.floor(writes.length / 4));
+      let grown: string | null = null;
+      for (const [n, { name, bytes }] of writes.entries()) {
+        const file = join(folder, 'growing', name);
+        mkdirSync(dirname(file), { recursive: true });
+        const looks = n % step === 0 || n === writes.length - 1;
+        const half = looks && name.endsWith('.jsonl') ? Math.floor(bytes.length / 2) : 0;
+        for (const some of [bytes.subarray(0, half), bytes.subarray(half)]) {
+          appendFileSync(file, some);
+          if (!looks || !existsSync(join(folder, 'growing', main))) continue;
+          const row = await take(agent, join(folder, 'growing', main));
+          grown = row.run_id ?? grown;
+          // A part of the first line is no session yet.
+          if (grown === null) continue;
+          expect(row.why).toBe(null);
+          const verified = await verifyRun(openStateDir(join(folder, 'b')), grown);
+          expect(verified.faults).toEqual([]);
+        }
+      }
+      if (once?.run_id == null || grown === null) return;
+      const [a, b] = [
+        await eventsOf(join(folder, 'a'), once.run_id),
+        await eventsOf(join(folder, 'b'), grown),
+      ];
+      expect(facts(b)).toEqual(facts(a));
+      expect(b.map(({ seq }) => seq)).toEqual(b.map((_, n) => n + 1));
+    },
+    120_000,
+  );
+
+const [TEXT] = SESSIONS.filter(({ name }) => name === 'claude bash-fail');
+
+/** A session that is followed up to half of its lines, in a store that another command changes. */
+async function halfFollowed() {
+  if (TEXT === undefined) throw new Error('the recording is missing');
+  const { agent, path } = TEXT;
+  const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
+  const file = join(testFolder(), `${path.slice(-40)}`);
+  const state_dir = testFolder();
+  const following = follower(state_dir);
+  const half = Math.floor(lines.length / 2);
+  const grow = (from: number, to: number) => appendFileSync(file, lines.slice(from, to).join(''));
+  const state = openStateDir(state_dir);
+  const change = () => lastChange(state);
+  const before = change();
+  for (const [from, to] of [
+    [0, half - 1],
+    [half - 1, half],
+  ] as const) {
+    grow(from, to);
+    await following.take(agent, file);
+  }
+  expect(following.growing.size).toBe(1);
+  const whole = (await imported(agent, path, testFolder()))?.run_id;
+  return { ...following, agent, file, lines, half, grow, state_dir, state, change, before, whole };
+}
+
+verifies(
+  ['WA-3', 'WA-4'],
+  'another command that imports the session in between leaves a mark; then its events are not repeated',
+  async () => {
+    const { agent, file, lines, half, grow, state_dir, state, ...following } = await halfFollowed();
+    grow(half, half + 2);
+    const row = await imported(agent, file, state_dir);
+    expect(row?.state).toBe('grown');
+    expect(following.change()).not.toBe(following.before);
+    // As the watcher does.
+    following.growing.clear();
+    following.journal.forget();
+    grow(half + 2, lines.length);
+    const last = await following.take(agent, file);
+    expect(last).toMatchObject({ state: 'grown', run_id: row?.run_id, why: null });
+    const events = await eventsOf(state_dir, String(last.run_id));
+    const once = testFolder();
+    const all = await eventsOf(once, String((await imported(agent, file, once))?.run_id));
+    expect(facts(events)).toEqual(facts(all));
+    expect((await verifyRun(state, String(last.run_id))).faults).toEqual([]);
+  },
+);
+
+verifies('WA-4', 'a run that was removed in between does not grow in memory', async () => {
+  const { agent, file, lines, half, grow, state, ...following } = await halfFollowed();
+  const { run_id } = await following.take(agent, file);
+  await removeRuns(state, [String(run_id)]);
+  expect(following.change()).not.toBe(following.before);
+  grow(half, lines.length);
+  expect(await following.take(agent, file)).toMatchObject({ state: 'deleted', run_id: null });
+});
+
+verifies(
+  'WA-4',
+  'a session that grows is read from where it grew, and only that is journalled',
+  async () => {
+    const { agent, file, lines, take, growing } = await halfFollowed();
+    // 20 MB of records that say little, so that only reading them again would be noticed.
+    const last = lines.findLast((line) => line.includes('"type":"user"')) ?? '';
+    const filler = `{"type":"summary","summary":"${'x'.repeat(1000)}"}\n`;
+    appendFileSync(file, filler.repeat(20_000));
+    await take(agent, file);
+    await take(agent, file);
+    expect(growing.size).toBe(1);
+    const before = bytesRead();
+    for (let n = 0; n < 10; n++) {
+      appendFileSync(file, last.replaceAll('"uuid":"', `"uuid":"${n}`));
+      expect(await take(agent, file)).toMatchObject({ why: null });
+    }
+    expect(growing.size).toBe(1);
+    expect(bytesRead() - before).toBeLessThan(10_000_000);
+  },
+);
+
+/** Bytes that this process has read. 0 where the system does not count them. */
+function bytesRead(): number {
+  if (!existsSync('/proc/self/io')) return 0;
+  return Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+}

@@ -4,16 +4,14 @@
  */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { Pipeline } from '../../capture/pipeline.ts';
 import { fromByteText, isAscii, NeedsText, toByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
-import { inFlatMemory } from '../../lib/memory.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import type { Evidence } from '../../model/unfinished.ts';
 import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
+import { createOutcomeFold, type OutcomeFold } from '../../projections/outcome.ts';
 import type { Gate, Redactor } from '../../redact/gate.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import { Recorder } from '../run/recorder.ts';
@@ -21,9 +19,9 @@ import { prepareRecord } from '../run/request.ts';
 import type { NewId } from '../runs/import-id.ts';
 import { EvidenceFold } from './evidence.ts';
 import { pipelineOf } from './import-source.ts';
-import { BEGINNING, LineChecksum, type PartPlace, PartReader } from './part-reader.ts';
-import { sessionChunks } from './session-chunks.ts';
-import { leftOut, mainOf, mergedEvents, restOf, type SessionSource } from './session-source.ts';
+import type { PartPlace } from './part-reader.ts';
+import { Reading } from './session-reading.ts';
+import type { SessionSource } from './session-source.ts';
 
 /** Events journalled together: otherwise files merged line by line would wait for the disk at every line. */
 const BATCH_EVENTS = 64;
@@ -52,6 +50,8 @@ export interface Recorded {
   /** How far each of its files was read, by path. */
   places: Map<string, PartPlace>;
   evidence: Evidence;
+  /** The events of the end. */
+  end: readonly Event[];
 }
 
 /** A new run. Reads byte text if the result is the same: it costs half. */
@@ -77,13 +77,13 @@ async function recordNew(
   const { run_id } = into.id;
   const config = await configOf(source, into.id);
   const gate = into.gate(redactor);
-  const recording = newRecording(source, into, { gate, byte_text });
+  const recording = new Recording(source, into, { gate, byte_text });
   const own = byte_text ? toByteText(config) : config;
   const { since_ms } = into;
   const pipeline = pipelineOf(source, { run_id, config: own, gate, since_ms, byte_text });
   const reading = new Reading(source, pipeline, redactor);
   for await (const events of reading.lines()) await recording.take(events);
-  return recording.close([...reading.end(), ...pipeline.finish()], reading.places, 0);
+  return recording.close([...reading.end(), ...pipeline.finish()], reading.places);
 }
 
 export async function configOf({ agent, path }: SessionSource, id: NewId): Promise<RunConfig> {
@@ -92,142 +92,128 @@ export async function configOf({ agent, path }: SessionSource, id: NewId): Promi
   return config;
 }
 
-/** The lines of a session's files, from the given places on. */
-export class Reading {
-  /** After the last line: how far each file was read. */
-  readonly places: Map<string, PartPlace>;
-  readonly #source: SessionSource;
-  readonly #pipeline: Pipeline;
-  readonly #redactor: Redactor;
-  #readers: PartReader[] = [];
-
-  constructor(
-    source: SessionSource,
-    pipeline: Pipeline,
-    redactor: Redactor,
-    places: ReadonlyMap<string, PartPlace> = new Map(),
-  ) {
-    this.#source = source;
-    this.#pipeline = pipeline;
-    this.#redactor = redactor;
-    this.places = new Map(places);
-  }
-
-  /** The events of all complete lines. A single file is read as bytes. */
-  async *lines(): AsyncGenerator<Event[]> {
-    const { agent, path, parts } = this.#source;
-    if (parts.length === 1 && this.places.size === 0) yield* this.#bytes();
-    else {
-      this.#readers = parts.map((part) => {
-        const from = this.places.get(part.path) ?? BEGINNING;
-        const main = mainOf(parts, path);
-        return new PartReader(agent, part, { main, from, redactor: this.#redactor });
-      });
-      yield* mergedEvents(this.#readers, this.#pipeline);
-      for (const reader of this.#readers) this.places.set(reader.path, reader.place);
-    }
-  }
-
-  async *#bytes(): AsyncGenerator<Event[]> {
-    const { agent, path } = this.#source;
-    const checksum = new LineChecksum(0);
-    for await (const chunk of inFlatMemory(sessionChunks(agent, path))) {
-      checksum.push(chunk);
-      yield this.#pipeline.push('session', chunk);
-    }
-    this.places.set(path, { ...this.#pipeline.positionOf('session'), crc: checksum.value });
-  }
-
-  /** The events of unfinished last lines and of the end of the input. */
-  end(): Event[] {
-    const pipeline = this.#pipeline;
-    const rest = this.#readers.flatMap((reader) => restOf(pipeline, reader));
-    return [...rest, ...leftOut(this.#source, pipeline), ...pipeline.endOfInput('session')];
-  }
+interface RecordingOptions {
+  gate: Gate;
+  byte_text: boolean;
 }
 
 /** Journals events of a run in batches, and folds its outcome. */
-export function newRecording(
-  { path }: SessionSource,
-  into: Into,
-  { gate, byte_text }: { gate: Gate; byte_text: boolean },
-) {
-  const { journal, report } = into;
-  const { run_id } = into.id;
-  const fold = createOutcomeFold({ keepIo: false, byte_text });
-  const state = new EvidenceFold();
-  let ended = false;
-  const take = (events: readonly Event[]) => {
-    for (const event of events) {
-      fold.push(event);
-      if (!ended) state.push(event);
-    }
-  };
-  const views = [{ name: 'the outcome', take }];
-  let resuming = false;
-  const { observe } = into;
-  if (observe !== undefined)
-    views.push({
-      name: 'the watcher',
-      take: (events) => {
-        if (!resuming && !ended) observe(events);
+export class Recording {
+  readonly recorder: Recorder;
+  readonly #path: string;
+  readonly #into: Into;
+  readonly #byte_text: boolean;
+  readonly #state = new EvidenceFold();
+  #fold: OutcomeFold;
+  /** The entries of ends in the journal. */
+  #closings = 0;
+  #resuming = false;
+  /** The events of the end, as they are stored. Null before it. */
+  #ended: Event[] | null = null;
+  #held: Event[] = [];
+  #bytes = 0;
+  #last = 0;
+
+  constructor({ path }: SessionSource, into: Into, { gate, byte_text }: RecordingOptions) {
+    const { journal, observe } = into;
+    this.#path = path;
+    this.#into = into;
+    this.#byte_text = byte_text;
+    this.#fold = createOutcomeFold({ keepIo: false, byte_text });
+    const views = [
+      { name: 'the outcome', take: (events: readonly Event[]) => this.#take(events) },
+      {
+        name: 'the watcher',
+        take: (events: readonly Event[]) => {
+          if (!this.#resuming && this.#ended === null) observe?.(events);
+        },
       },
-    });
-  const evidenceOf = (end: readonly Event[], places: ReadonlyMap<string, PartPlace>) =>
-    state.evidence(end, writtenMs(places.keys()));
-  const recorder = new Recorder({ run_id, journal, gate, views, byte_text });
-  let held: Event[] = [];
-  let bytes = 0;
-  let last = 0;
-  const flush = async () => {
-    bytes = Math.max(bytes, held.at(-1)?.raw?.offset ?? 0);
-    report(bytes);
-    last = held.at(-1)?.seq ?? last;
-    await recorder.take(held);
-    held = [];
-  };
-  return {
-    recorder,
-    /** Calls `work`, which passes events of the journal to the recorder. */
-    async resume<T>(work: () => Promise<T>): Promise<T> {
-      resuming = true;
-      const result = await work();
-      resuming = false;
-      return result;
-    },
-    async take(events: Event[]): Promise<void> {
-      held = held.length === 0 ? events : [...held, ...events];
-      if (held.length >= BATCH_EVENTS) await flush();
-    },
-    /** The run as the journal has it, with this end. */
-    keep(end: readonly Event[], places: Map<string, PartPlace>): Recorded {
-      ended = true;
-      take(end);
-      const events = (end[0]?.seq ?? 1) - 1;
-      return { outcome: fold.finish(), events, places, evidence: evidenceOf(end, places) };
-    },
-    /** Journals the provisional end. `closings`: entries of earlier ends. */
-    async close(
-      end: readonly Event[],
-      places: Map<string, PartPlace>,
-      closings: number,
-    ): Promise<Recorded> {
-      await flush();
-      await recorder.flush();
-      const events = (end[0]?.seq ?? last + 1) - 1;
-      ended = true;
-      await recorder.close(end, closings);
-      if (recorder.failure !== null) throw refused(recorder.failure, path, run_id);
-      // The next import of the file finds all of it in the journal, and rebuilds the outcome.
-      for (const { view, why } of recorder.failed)
-        throw new TachoError('output_unwritable', `${path}: ${view} failed: ${why}`, {
-          stage: 'import',
-        });
-      const folded = fold.finish();
-      const outcome = byte_text && !isAscii(JSON.stringify(folded)) ? fromByteText(folded) : folded;
-      return { outcome, events, places, evidence: evidenceOf(end, places) };
-    },
-  };
+    ];
+    this.recorder = new Recorder({ run_id: into.id.run_id, journal, gate, views, byte_text });
+  }
+
+  #take(events: readonly Event[]): void {
+    for (const event of events) {
+      this.#fold.push(event);
+      if (this.#ended === null) this.#state.push(event);
+      else this.#ended.push(event);
+    }
+  }
+
+  /** Calls `work`, which passes events of the journal to the recorder. `closings`: the entries of earlier ends. */
+  async resume<T extends { closings: number }>(work: () => Promise<T>): Promise<T> {
+    this.#resuming = true;
+    const result = await work();
+    this.#resuming = false;
+    this.#closings = result.closings;
+    return result;
+  }
+
+  async take(events: Event[]): Promise<void> {
+    this.#held = this.#held.length === 0 ? events : [...this.#held, ...events];
+    if (this.#held.length >= BATCH_EVENTS) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    const held = this.#held;
+    this.#bytes = Math.max(this.#bytes, held.at(-1)?.raw?.offset ?? 0);
+    this.#into.report(this.#bytes);
+    this.#last = held.at(-1)?.seq ?? this.#last;
+    this.#held = [];
+    await this.recorder.take(held);
+  }
+
+  /** The run as the journal has it, with this end. */
+  keep(end: readonly Event[], places: ReadonlyMap<string, PartPlace>): Recorded {
+    this.#ended = [];
+    this.#take(end);
+    return this.#recorded(end, places);
+  }
+
+  /** Journals the provisional end. */
+  async close(end: readonly Event[], places: ReadonlyMap<string, PartPlace>): Promise<Recorded> {
+    await this.#flush();
+    await this.recorder.flush();
+    this.#ended = [];
+    this.#closings = await this.recorder.close(end, this.#closings);
+    this.#check();
+    return this.#recorded(end, places);
+  }
+
+  /** Calls `work`, which ends the run. More events may follow after that. */
+  async endSoFar<T>(work: () => Promise<T>): Promise<T> {
+    await this.#flush();
+    const before = this.#fold;
+    this.#fold = before.fork();
+    try {
+      return await work();
+    } finally {
+      this.#fold = before;
+      this.#ended = null;
+    }
+  }
+
+  #check(): void {
+    const { failure, failed } = this.recorder;
+    if (failure !== null) throw refused(failure, this.#path, this.#into.id.run_id);
+    // The next import of the file finds all of it in the journal, and rebuilds the outcome.
+    for (const { view, why } of failed)
+      throw new TachoError('output_unwritable', `${this.#path}: ${view} failed: ${why}`, {
+        stage: 'import',
+      });
+  }
+
+  #recorded(end: readonly Event[], places: ReadonlyMap<string, PartPlace>): Recorded {
+    const folded = this.#fold.finish();
+    const text = this.#byte_text && !isAscii(JSON.stringify(folded));
+    return {
+      outcome: text ? fromByteText(folded) : folded,
+      events: (end[0]?.seq ?? this.#last + 1) - 1,
+      places: new Map(places),
+      evidence: this.#state.evidence(end, writtenMs(places.keys())),
+      end: this.#ended ?? [],
+    };
+  }
 }
 
 /** When one of these files was last written. 0 for those that are not files. */

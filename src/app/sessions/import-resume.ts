@@ -9,15 +9,17 @@ import { TachoError } from '../../lib/errors.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { CAPTURE_SOURCE } from '../../model/words.ts';
+import type { Redactor } from '../../redact/gate.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import type { JournalledEvent, Recorder } from '../run/recorder.ts';
 import { eventIn, eventOf } from '../runs/journal-events.ts';
 import { endsOf } from '../runs/run-entries.ts';
-import { configOf, type Into, newRecording, Reading, type Recorded } from './import-record.ts';
+import { configOf, type Into, type Recorded, Recording } from './import-record.ts';
 import { pipelineOf } from './import-source.ts';
 import type { PartPlace } from './part-reader.ts';
+import { Reading } from './session-reading.ts';
 import type { SessionSource } from './session-source.ts';
 
 interface Resuming extends Into {
@@ -39,12 +41,14 @@ export interface Resumed extends Recorded {
   grew: boolean;
   /** Whether places in the run's events are not those of the files. */
   rewritten: boolean;
+  /** The run as it may grow from here. Null if its journal has to be read again for that. */
+  open: OpenRun | null;
 }
 
 export async function resumeSession(source: SessionSource, into: Resuming): Promise<Resumed> {
   const redactor = into.redactor(false);
   const gate = into.gate(redactor);
-  const recording = newRecording(source, into, { gate, byte_text: false });
+  const recording = new Recording(source, into, { gate, byte_text: false });
   const { run_id } = into.id;
   const { since_ms } = into;
   const config = await configOf(source, into.id);
@@ -52,26 +56,96 @@ export async function resumeSession(source: SessionSource, into: Resuming): Prom
   pipeline.resumption.rereads = into.rewritten;
   const known = await recording.resume(() => fold(into, pipeline, recording.recorder));
   const reading = new Reading(source, pipeline, redactor);
-  let grew = false;
-  for await (const events of reading.lines()) {
-    grew ||= events.length > 0;
-    await recording.take(events);
+  const run = new OpenRun(into, { recording, pipeline, reading, redactor }, known.end);
+  return run.grow(source, into);
+}
+
+interface Parts {
+  recording: Recording;
+  pipeline: Pipeline;
+  reading: Reading;
+  redactor: Redactor;
+}
+
+/** How files relate to those that a run was recorded from. */
+type Relation = Pick<Resuming, 'rewritten' | 'same_files' | 'isLess'>;
+
+const ONLY_GREW: Relation = { rewritten: false, same_files: true, isLess: () => false };
+
+/** A run whose journal is folded up to its end. It grows with its session. */
+export class OpenRun {
+  readonly since_ms: number | null;
+  /** The main file that it was read from. */
+  readonly path: string;
+  readonly #into: Into;
+  readonly #parts: Parts;
+  /** The end that the journal has. Null if it has none. */
+  #end: readonly Event[] | null;
+
+  constructor(into: Into, parts: Parts, end: readonly Event[] | null) {
+    this.since_ms = into.since_ms;
+    this.path = parts.reading.path;
+    this.#into = into;
+    this.#parts = parts;
+    this.#end = end;
   }
-  const problems = grew || into.same_files ? rewrittenProblem(pipeline) : [];
-  await recording.take(problems);
-  const { places } = reading;
-  // Files that lack what the run has say nothing about its end.
-  const lacking = !grew && into.rewritten && (pipeline.resumption.lacking || into.isLess(places));
-  const end = [
-    ...(lacking ? endAgain(pipeline, known.end ?? []) : reading.end()),
-    ...pipeline.finish(),
-  ];
-  const rewritten = into.rewritten && pipeline.resumption.changed;
-  const same = () => isSameEnd(end.map(into.gate(into.redactor(false)).event), known.end ?? []);
-  if (!grew && problems.length === 0 && known.end !== null && (lacking || same()))
-    return { ...recording.keep(known.end, places), grew, rewritten };
-  const recorded = await recording.close(end, places, known.closings);
-  return { ...recorded, grew: true, rewritten };
+
+  /** Whether the files end with a line that was not read, because the agent had not finished it. */
+  get torn(): boolean {
+    return this.#parts.reading.torn;
+  }
+
+  /** Records what the files have beyond the run. */
+  async grow(source: SessionSource, relation = ONLY_GREW): Promise<Resumed> {
+    const { recording, pipeline, reading, redactor } = this.#parts;
+    let grew = false;
+    for await (const events of reading.lines(source)) {
+      grew ||= events.length > 0;
+      await recording.take(events);
+    }
+    const { rewritten, same_files, isLess } = relation;
+    const problems = grew || same_files ? rewrittenProblem(pipeline) : [];
+    await recording.take(problems);
+    const said = grew || problems.length > 0;
+    // Files that lack what the run has say nothing about its end.
+    const lacking = !grew && rewritten && (pipeline.resumption.lacking || isLess(reading.places));
+    const moved = rewritten && pipeline.resumption.changed;
+    const counts = redactor.counts();
+    const so_far = rewritten || !mayGrow(source) || reading.whole ? null : pipeline.endSoFar();
+    if (so_far === null) {
+      const own = lacking ? endAgain(pipeline, this.#end ?? []) : reading.end();
+      const end = [...own, ...pipeline.finish()];
+      return { ...(await this.#finish(end, { said, lacking })), rewritten: moved, open: null };
+    }
+    const resumed = await recording.endSoFar(() => this.#finish(so_far, { said, lacking }));
+    recording.recorder.forgetRedactions(counts);
+    this.#end = resumed.end;
+    return { ...resumed, rewritten: moved, open: this };
+  }
+
+  /** Journals the end, unless the journal has it. `said`: the run has new events. */
+  async #finish(
+    end: Event[],
+    { said, lacking }: { said: boolean; lacking: boolean },
+  ): Promise<Recorded & { grew: boolean }> {
+    const { recording, reading } = this.#parts;
+    const known = this.#end;
+    if (!said && known !== null && (lacking || this.#isSame(end, known)))
+      return { ...recording.keep(known, reading.places), grew: false };
+    return { ...(await recording.close(end, reading.places)), grew: true };
+  }
+
+  #isSame(end: readonly Event[], known: readonly Event[]): boolean {
+    const into = this.#into;
+    return isSameEnd(end.map(into.gate(into.redactor(false)).event), known);
+  }
+}
+
+/** Whether more can follow the lines of these files: they are not written again as a whole. */
+function mayGrow({ agent, path, parts, left_out }: SessionSource): boolean {
+  if (agent.session?.rewritten === true || agent.session?.read !== undefined) return false;
+  const lines = parts.every((part) => part.path.endsWith('.jsonl'));
+  return lines && left_out.length === 0 && parts[0]?.path === path;
 }
 
 /** Events of an end that the pipeline makes itself. */

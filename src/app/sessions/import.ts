@@ -24,6 +24,7 @@ import type { NewId } from '../runs/import-id.ts';
 import { settle } from '../runs/settle.ts';
 import { removeTranscript } from '../runs/transcript-writer.ts';
 import { metadataOnly } from '../watch/metadata-only.ts';
+import type { GrowingRuns } from './growing-runs.ts';
 import { ownPart } from './import-fork.ts';
 import { type Entry, Ledger } from './import-ledger.ts';
 import { type Into, type Recorded, recordSession } from './import-record.ts';
@@ -104,6 +105,8 @@ export interface ImportOptions extends StoreLockOptions {
   privacy?: Privacy | undefined;
   /** Receives the new events of a run as they are stored. */
   observe?: ((target: ImportTarget, events: readonly Event[]) => void) | undefined;
+  /** Runs that grow are kept open here. Default: none is. */
+  growing?: GrowingRuns | undefined;
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }
@@ -174,7 +177,7 @@ export interface ImporterParts extends Omit<ImportOptions, 'state_dir'> {
 }
 
 type Found = Pick<Imported, 'state' | 'session_id' | 'run_id'> &
-  Partial<Imported> & { places?: Map<string, PartPlace>; rewritten?: boolean };
+  Partial<Imported> & { places?: Map<string, PartPlace>; rewritten?: boolean; torn?: boolean };
 
 const METADATA_ONLY = { [METADATA_ONLY_LABEL]: 'true' };
 
@@ -214,10 +217,11 @@ export class Importer {
     try {
       const source = { agent, path, ...(await partsOf(agent, path, this.#memo)) };
       const known = this.#files.of(source, target.stamp);
-      const { places, rewritten = false, ...found } = await this.#import(target, source, known);
+      const read = await this.#import(target, source, known);
+      const { places, rewritten = false, torn = false, ...found } = read;
       const { run_id } = found;
       const whole = run_id !== null && HAS_ALL.has(found.state);
-      known.keep(whole ? { run_id, rewritten, ...(places && { places }) } : null);
+      known.keep(whole ? { run_id, rewritten, torn, ...(places && { places }) } : null);
       return { ...nothing, ...found };
     } catch (error) {
       // Failures of the state folder end the import; those of a session do not.
@@ -281,12 +285,20 @@ export class Importer {
     const id = { run_id, labels };
     const into = this.#into(target, id, recorded === null ? null : recorded.finished_ms + 1);
     const rewritten = agent.session?.rewritten === true || !(await onlyGrew(source, places));
+    const { growing } = this.#parts;
+    const kept = growing?.take(run_id) ?? null;
     const same_files = known.isOf(run_id);
-    const isLess = (read: ReadonlyMap<string, PartPlace>) => readLess(read, places);
-    const growing = { ...into, state, index, rewritten, same_files, isLess };
-    const resumed = await resumeSession(source, growing);
-    const found = this.#stored(resumed, resumed.grew ? 'grown' : 'known');
-    return { ...found, rewritten: resumed.rewritten };
+    const isLess = (read: ReadonlyMap<string, PartPlace>) => readLess(read, places, source.path);
+    const relation = { rewritten, same_files, isLess };
+    const resumed =
+      kept?.path !== source.path || rewritten || kept.since_ms !== into.since_ms
+        ? await resumeSession(source, { ...into, state, index, ...relation })
+        : await kept.grow(source);
+    const { open, grew } = resumed;
+    const stored = this.#stored(resumed, grew ? 'grown' : 'known');
+    if (open !== null && stored.run_id === run_id) growing?.keep(run_id, open, target);
+    const torn = growing !== undefined && open?.torn === true;
+    return { ...stored, rewritten: resumed.rewritten, torn };
   }
 
   #into(target: ImportTarget, id: NewId, since_ms: number | null): Into {

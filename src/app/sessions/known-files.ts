@@ -42,6 +42,8 @@ interface KeptRun {
   run_id: string;
   places?: ReadonlyMap<string, PartPlace>;
   rewritten?: boolean;
+  /** Whether it lacks a last line without an end: the files must be looked at again. */
+  torn?: boolean;
 }
 
 export interface KnownSession {
@@ -104,9 +106,7 @@ export class KnownFiles {
       isOf: (run_id) => row?.run_id === run_id,
       placesIn: (run_id) => {
         const rows = [row, ...this.#index.sourcesOf(run_id)];
-        const found = rows.find((one) => one?.run_id === run_id);
-        const { places = {}, rewritten } = found == null ? {} : (JSON.parse(found.facts) as Facts);
-        return rewritten ? {} : places;
+        return furthest(rows.filter((one) => one?.run_id === run_id) as SourceRow[]);
       },
       keep: (recorded) => {
         const run_id = recorded?.run_id ?? null;
@@ -114,17 +114,21 @@ export class KnownFiles {
         if (!read && same && row.run_id === run_id && seen) return;
         // It changed while it was read, or may change again without a trace: it is read again, from there on.
         const sure =
-          stamp !== null && this.#stampOf(source) === stamp && !this.#racy(source, now_ms);
+          stamp !== null &&
+          recorded?.torn !== true &&
+          this.#stampOf(source) === stamp &&
+          !this.#racy(source, now_ms);
         if (!sure && recorded?.places === undefined) return;
         const heads = [facts.whole, facts.since?.head];
         const texts = heads.flatMap((head) => [head?.session_id ?? '', head?.cwd ?? '']);
         const safe = texts.every((text) => this.#safe(text));
-        const places = recorded?.places === undefined ? facts.places : placesOf(recorded.places);
+        const places =
+          recorded?.places === undefined ? facts.places : placesOf(recorded.places, source.path);
         const kept: Facts = {
           ...(safe ? facts : {}),
           ...(places && { places }),
           ...(recorded?.rewritten && { rewritten: true }),
-          ...(main !== undefined && { main, parts: beside }),
+          ...(main !== undefined && recorded?.torn !== true && { main, parts: beside }),
         };
         const text = JSON.stringify(kept);
         this.#held.push({ source: id, stamp: sure ? stamp : '', run_id, facts: text });
@@ -163,6 +167,16 @@ export class KnownFiles {
   }
 }
 
+/** By name: the last place of all files that the run was recorded from. Empty if a place means nothing. */
+function furthest(rows: readonly SourceRow[]): Record<string, KnownPlace> {
+  const found = rows.map(({ facts }) => JSON.parse(facts) as Facts);
+  if (found.some(({ rewritten }) => rewritten)) return {};
+  const places: Record<string, KnownPlace> = {};
+  for (const [name, place] of found.flatMap((facts) => Object.entries(facts.places ?? {})))
+    if (place.offset >= (places[name]?.offset ?? 0)) places[name] = place;
+  return places;
+}
+
 /** The state of a session's files besides the main one. */
 export const partsStamp = (parts: SessionSource['parts']) =>
   sha256Of(
@@ -174,9 +188,12 @@ export const partsStamp = (parts: SessionSource['parts']) =>
     ),
   ).slice(0, 16);
 
-function placesOf(places: ReadonlyMap<string, PartPlace>): Record<string, KnownPlace> {
+function placesOf(
+  places: ReadonlyMap<string, PartPlace>,
+  main: string,
+): Record<string, KnownPlace> {
   return Object.fromEntries(
-    [...places].map(([path, place]) => [partName(path), knownPlace(path, place)]),
+    [...places].map(([path, place]) => [partName(path, main), knownPlace(path, place)]),
   );
 }
 

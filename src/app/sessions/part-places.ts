@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { basename } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { plainName } from '../../lib/compressed.ts';
 import { errnoOf } from '../../lib/errors.ts';
@@ -17,7 +17,7 @@ import type { SessionSource } from './session-source.ts';
 export interface KnownPlace extends PartPlace {
   /** Identifies the file. */
   file: string;
-  /** Its size and time. */
+  /** Its size and times. */
   state: string;
   /** Checksum of the last bytes before the place. */
   tail: number;
@@ -38,12 +38,12 @@ function factsOf(path: string, offset: number): FileFacts | null {
   let fd: number | null = null;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { dev, ino, size, mtimeMs } = fstatSync(fd);
+    const { dev, ino, size, mtimeMs, ctimeMs } = fstatSync(fd);
     const from = Math.max(0, offset - TAIL_BYTES);
     const bytes = Buffer.alloc(offset - from);
     const count = readSync(fd, bytes, 0, bytes.length, from);
     const tail = crc32(bytes.subarray(0, count));
-    return { file: `${dev}:${ino}`, state: `${size} ${mtimeMs}`, size, tail };
+    return { file: `${dev}:${ino}`, state: `${size} ${mtimeMs} ${ctimeMs}`, size, tail };
   } catch (error) {
     // A part that is not a file, such as a session in a database, is in a path that leads through a file.
     if (errnoOf(error) === '') throw error;
@@ -82,18 +82,22 @@ async function checksumOf(agent: Agent, path: string, { offset }: PartPlace) {
   return left === 0 ? crc : null;
 }
 
-/** Identifies a part by its name, whether it is compressed or not. Not the name, which may contain a secret. */
-export const partName = (path: string) => hash('sha256', plainName(basename(path))).slice(0, 16);
+/**
+ * Identifies a part by its place beside the main file, whether it is compressed or not. Not the place itself, which may
+ * contain a secret.
+ */
+export const partName = (path: string, main: string) =>
+  hash('sha256', plainName(relative(dirname(main), path))).slice(0, 16);
 
 /** Whether all files that were read before are among those of the session, with the same bytes as far as they were read. */
 export async function onlyGrew(
-  { agent, parts }: SessionSource,
+  { agent, path: main, parts }: SessionSource,
   places: Readonly<Record<string, KnownPlace>>,
 ): Promise<boolean> {
   const names = Object.keys(places);
   if (names.length === 0) return false;
   for (const name of names) {
-    const part = parts.find(({ path }) => partName(path) === name);
+    const part = parts.find(({ path }) => partName(path, main) === name);
     const place = places[name] as KnownPlace;
     if (part === undefined || !(await isUnchangedBefore(agent, part.path, place))) return false;
   }
@@ -104,4 +108,5 @@ export async function onlyGrew(
 export const readLess = (
   places: ReadonlyMap<string, PartPlace>,
   known: Readonly<Record<string, KnownPlace>>,
-) => [...places].some(([path, { offset }]) => offset < (known[partName(path)]?.offset ?? 0));
+  main: string,
+) => [...places].some(([path, { offset }]) => offset < (known[partName(path, main)]?.offset ?? 0));

@@ -2,7 +2,16 @@
  * Finds the session files of agents by their names, and reports those that may have changed. Contract: file events are
  * only hints, and `stat` decides. A folder that cannot be watched is polled. Nothing is read but folders.
  */
-import { type Dirent, existsSync, type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  type Dirent,
+  existsSync,
+  type FSWatcher,
+  readdirSync,
+  statSync,
+  watch,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { plainName } from '../../lib/compressed.ts';
 import { errnoOf } from '../../lib/errors.ts';
@@ -13,7 +22,7 @@ import { APP_LIMITS } from '../limits.ts';
 export interface Candidate {
   agent: Agent;
   path: string;
-  /** Size, time and inode at the last look. */
+  /** Size, times and inode at the last look. */
   stamp: string;
   modified_ms: number;
 }
@@ -26,11 +35,45 @@ function stampOf(path: string): { stamp: string; modified_ms: number } | null {
   try {
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found?.isFile()) return null;
-    const { size, mtimeMs, ino, dev } = found;
-    return { stamp: `${size} ${mtimeMs} ${ino} ${dev}`, modified_ms: Math.floor(mtimeMs) };
+    // A program can set the time of the last write, but not that of the last change.
+    const { size, mtimeMs, ctimeMs, ino, dev } = found;
+    return {
+      stamp: `${size} ${mtimeMs} ${ctimeMs} ${ino} ${dev}`,
+      modified_ms: Math.floor(mtimeMs),
+    };
   } catch {
     return null;
   }
+}
+
+const CLOSED = new Set(['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM']);
+
+/** A folder that is created again may have the same inode. Null if there is no folder. */
+function identityOf(folder: string): string | null {
+  try {
+    const found = statSync(folder, { throwIfNoEntry: false });
+    return found?.isDirectory() ? `${found.dev} ${found.ino} ${found.birthtimeMs}` : null;
+  } catch {
+    return null;
+  }
+}
+
+function isReadable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const databaseStamp = (path: string) =>
+  [path, `${path}-wal`].map((name) => stampOf(name)?.stamp).join();
+
+/** A file may be compressed, or both exist for a while: the plain one is read. */
+function readableAt(path: string): string {
+  const plain = join(dirname(path), plainName(basename(path)));
+  return existsSync(plain) || !existsSync(`${plain}.zst`) ? plain : `${plain}.zst`;
 }
 
 function entriesOf(folder: string): Dirent[] {
@@ -46,22 +89,30 @@ export class Folders {
   /** By path. */
   readonly files = new Map<string, Candidate>();
   /** Folders that are polled because they cannot be watched. */
-  unwatched = 0;
+  readonly #unwatched = new Set<string>();
+  /** Folders that cannot be read, or not any more. */
+  readonly #closed = new Set<string>();
   readonly #agents: readonly Agent[];
   readonly #env: NodeJS.ProcessEnv;
   /** Called with a path that may have changed. */
   readonly #hint: (path: string) => void;
-  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #watchers = new Map<string, { watcher: FSWatcher; identity: string }>();
   /** By folder: what its entries may be. */
   readonly #levels = new Map<string, Level[]>();
   readonly #roots = new Set<string>();
   /** The database files, with the agents that keep their sessions there. */
   readonly databases = new Map<string, Agent>();
+  /** Of databases. */
+  readonly #stamps = new Map<string, string>();
 
   constructor(agents: readonly Agent[], env: NodeJS.ProcessEnv, hint: (path: string) => void) {
     this.#agents = agents;
     this.#env = env;
     this.#hint = hint;
+  }
+
+  get unwatched(): number {
+    return this.#unwatched.size;
   }
 
   /** Looks at all folders. Returns the files that are new or have changed, newest first. */
@@ -78,6 +129,23 @@ export class Folders {
       }
     for (const path of this.files.keys()) if (!seen.has(path)) this.files.delete(path);
     return changed.sort((a, b) => b.modified_ms - a.modified_ms);
+  }
+
+  /** Whether a database or its log changed since `takeDatabases`. */
+  get databasesChanged(): boolean {
+    return [...this.databases.keys()].some(
+      (path) => this.#stamps.get(path) !== databaseStamp(path),
+    );
+  }
+
+  /** The databases that changed since they were last taken. */
+  takeDatabases(): [path: string, agent: Agent][] {
+    return [...this.databases].filter(([path]) => {
+      const stamp = databaseStamp(path);
+      const known = this.#stamps.get(path);
+      this.#stamps.set(path, stamp);
+      return stamp !== known;
+    });
   }
 
   #database(agent: Agent, path: string): void {
@@ -125,7 +193,9 @@ export class Folders {
   }
 
   /** The files that a hint from the file system is about. */
-  taken(path: string): Candidate[] {
+  taken(hinted: string): Candidate[] {
+    const path = readableAt(hinted);
+    if (path !== hinted) this.files.delete(hinted);
     const known = this.look(path);
     if (known !== null) return [known];
     const found: Candidate[] = [];
@@ -146,37 +216,53 @@ export class Folders {
       !levels.some(({ agent, names }) => agent === level.agent && names === level.names)
     )
       this.#levels.set(folder, [...levels, level]);
-    if (this.#watchers.has(folder)) return;
+    const identity = identityOf(folder);
+    if (this.#watchers.get(folder)?.identity === identity) return;
+    // Removed, and perhaps created again: the watcher of the earlier one reports nothing.
+    this.#forget(folder);
+    this.#closed.delete(folder);
+    this.#unwatched.delete(folder);
+    if (identity === null) return;
     if (this.#watchers.size >= APP_LIMITS.watched_folders_max) {
-      this.unwatched += 1;
+      this.#unwatched.add(folder);
       return;
     }
     try {
       const watcher = watch(folder, { persistent: false }, (_event, name) => {
         if (name !== null) this.#hint(join(folder, name));
       });
-      this.#watchers.set(folder, watcher);
+      this.#watchers.set(folder, { watcher, identity });
       watcher.on('error', () => this.#forget(folder));
-      watcher.on('close', () => this.#watchers.delete(folder));
     } catch (error) {
-      // It does not exist, or the system has no more watches.
-      if (errnoOf(error) !== 'ENOENT') this.unwatched += 1;
+      // Otherwise the system has no more watches.
+      const closed = CLOSED.has(errnoOf(error));
+      (closed ? this.#closed : this.#unwatched).add(folder);
     }
   }
 
-  /** Whether a folder of an agent exists now that did not before. */
+  /** Whether a folder exists or can be read now, that did not or could not before. */
   appeared(): boolean {
     const folders = [...this.#roots, ...[...this.databases.keys()].map((path) => dirname(path))];
-    return folders.some((folder) => !this.#watchers.has(folder) && existsSync(folder));
+    return (
+      folders.some((folder) => {
+        const identity = identityOf(folder);
+        return (
+          identity !== null &&
+          identity !== this.#watchers.get(folder)?.identity &&
+          !this.#unwatched.has(folder) &&
+          !this.#closed.has(folder)
+        );
+      }) || [...this.#closed].some(isReadable)
+    );
   }
 
   #forget(folder: string): void {
-    this.#watchers.get(folder)?.close();
+    this.#watchers.get(folder)?.watcher.close();
     this.#watchers.delete(folder);
   }
 
   close(): void {
-    for (const watcher of this.#watchers.values()) watcher.close();
+    for (const { watcher } of this.#watchers.values()) watcher.close();
     this.#watchers.clear();
   }
 }

@@ -11,9 +11,10 @@ import type { Index } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import type { StateDir } from '../../store/state-dir.ts';
-import { tryStoreLock } from '../../store/store-lock.ts';
+import { lastChange, tryStoreLock } from '../../store/store-lock.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { unfinishedStates } from '../runs/unfinished.ts';
+import { GrowingRuns } from '../sessions/growing-runs.ts';
 import { type Imported, Importer, type ImportTarget, type Privacy } from '../sessions/import.ts';
 import { familiesOf } from '../sessions/import-shares.ts';
 import { type Candidate, Folders } from './folders.ts';
@@ -55,6 +56,9 @@ export class Watcher {
   readonly #hints = new Set<string>();
   readonly #fresh: Candidate[] = [];
   readonly #sub_agents: SubAgents;
+  readonly #growing = new GrowingRuns();
+  /** The last change of the store by another command. */
+  #change: string;
   readonly #started_ms = Date.now();
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
@@ -66,6 +70,7 @@ export class Watcher {
     this.#parts = parts;
     this.#seen = new Seen(parts.index);
     this.#sub_agents = new SubAgents(parts.index);
+    this.#change = lastChange(parts.state);
     this.#folders = new Folders(parts.agents, parts.env, (path) => {
       this.#hints.add(path);
       this.#wake();
@@ -80,6 +85,7 @@ export class Watcher {
     const timers = [
       setInterval(() => this.#poll(APP_LIMITS.watch_hot_age_ms), APP_LIMITS.watch_hot_ms),
       setInterval(() => void this.#pollParts(), APP_LIMITS.watch_hot_ms),
+      setInterval(() => this.#folders.databasesChanged && this.#wake(), APP_LIMITS.watch_hot_ms),
       setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
       setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
       setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
@@ -126,10 +132,17 @@ export class Watcher {
   /** Sessions in databases that changed since they were imported. */
   async #stored(): Promise<ImportTarget[]> {
     const targets: ImportTarget[] = [];
-    for (const agent of new Set(this.#folders.databases.values()))
-      for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? [])
+    for (const [database, agent] of this.#folders.takeDatabases()) {
+      const now_ms = Date.now();
+      for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? []) {
+        // Others are in files, which are found as such.
+        if (!path.startsWith(database)) break;
+        // It may change again within the same tick of the clock.
+        const stamp = `${modified_ms}${now_ms - modified_ms < RACY_MS ? ' at most' : ''}`;
         if (this.#seen.isNew(agent, path, String(modified_ms)))
-          targets.push({ agent, path, by_name: false, stamp: String(modified_ms) });
+          targets.push({ agent, path, by_name: false, stamp });
+      }
+    }
     return targets;
   }
 
@@ -154,7 +167,9 @@ export class Watcher {
 
   /** Waits for a hint or the next look. */
   async #rest(): Promise<void> {
-    if (this.#hints.size + this.#fresh.length + this.#queue.size === 0) {
+    const idle = this.#hints.size + this.#fresh.length + this.#queue.size === 0;
+    // Reading a database leaves no trace in its files: a watcher is not woken by its own reads.
+    if (idle && !this.#folders.databasesChanged) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       const { signal } = this.#parts;
@@ -171,9 +186,7 @@ export class Watcher {
     const memo: Memo = new Map();
     for (const candidate of fresh)
       if (await this.#isNew(candidate, memo)) this.#queue.set(candidate.path, targetOf(candidate));
-    const { databases } = this.#folders;
-    if (hints.some((path) => databases.has(path.replace(/-wal$/, ''))))
-      for (const target of await this.#stored()) this.#queue.set(target.path, target);
+    for (const target of await this.#stored()) this.#queue.set(target.path, target);
   }
 
   #found(candidates: readonly Candidate[]): void {
@@ -211,6 +224,7 @@ export class Watcher {
         continue;
       }
       try {
+        this.#forgetChanged();
         await this.#slice(memo);
       } finally {
         release();
@@ -218,12 +232,24 @@ export class Watcher {
     }
   }
 
+  /** Other commands may have changed runs that are kept in memory. */
+  #forgetChanged(): void {
+    const change = lastChange(this.#parts.state);
+    if (change === this.#change) return;
+    this.#change = change;
+    this.#growing.clear();
+    this.#parts.journal.forget();
+  }
+
   async #slice(memo?: Memo): Promise<void> {
     const { state, index, journal, env, redact, privacy, signal } = this.#parts;
     const importer = new Importer({
       ...{ state, index, journal, env, redact, privacy },
       ...(memo && { memo }),
-      ...(this.#caught_up && { observe: (target, events) => this.#observe(target, events) }),
+      ...(this.#caught_up && {
+        growing: this.#growing,
+        observe: (target, events) => this.#observe(target, events),
+      }),
     });
     const until = performance.now() + APP_LIMITS.watch_slice_ms;
     let replaced = 0;
@@ -276,6 +302,8 @@ export class Watcher {
         if (outcome !== null) notifier.state(runOf(outcome), name, reason);
       }
     const now_ms = Date.now();
+    for (const target of this.#growing.dropOld(now_ms)) this.#queue.set(target.path, target);
+    if (this.#queue.size > 0) this.#wake();
     this.#lags = this.#lags.filter(({ at_ms }) => now_ms - at_ms < LAG_WINDOW_MS);
     const set_aside = [...this.#seen.set_aside].map(([path, why]) => ({ path, why }));
     writeHealth(state, {
@@ -295,6 +323,8 @@ export class Watcher {
   }
 }
 
+/** Times of rows are in milliseconds, and a row may be written twice within one. */
+const RACY_MS = 2_000;
 const LAG_WINDOW_MS = 60_000;
 const SET_ASIDE_SHOWN = 100;
 

@@ -91,6 +91,8 @@ export function openJournal(dir: string, options: JournalOptions = {}) {
       if (appending.working !== null) await appending.add(new Job()).catch(() => {});
       return (await sessions.load(session)).get(source)?.committed ?? 0;
     },
+    /** Other processes may have added entries to sessions that this journal has written. */
+    forget: () => sessions.forget(),
     /** Throws unless everything that this journal wrote is still in place. */
     check: out.check,
     /** Waits for queued entries, and for the packing of finished segments. */

@@ -76,6 +76,13 @@ export class Sessions {
     if (this.get(id) === undefined) this.#add(id, new Map());
   }
 
+  /** Forgets all sessions without entries that wait for the disk. */
+  forget(): void {
+    const waiting = [...this.#old, ...this.#young].filter(([, state]) => !isDurable(state));
+    this.#old = new Map();
+    this.#young = new Map(waiting);
+  }
+
   #add(id: string, state: SessionState): SessionState {
     if (this.#young.size >= this.#most / 2) {
       for (const [other, waiting] of this.#old)

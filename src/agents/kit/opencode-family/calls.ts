@@ -95,8 +95,8 @@ export class Calls extends Writer {
     if (status === 'running') this.#running(call, state);
     else {
       if (!pending) this.to.problem('unknown_record', `tool state ${textOf(status) ?? 'no type'}`);
-      // On the bus the input follows with the next state.
-      if (!pending || !live || !isEmpty(input)) this.#request(call);
+      // The input follows with the next state.
+      if (!pending || !isEmpty(input)) this.#request(call);
     }
     return false;
   }

@@ -114,6 +114,15 @@ export function sessionsOf(variant: Variant): SessionFiles {
       return [{ database }, { root: join(storage, 'session'), names: [/./, SESSION_FILE] }];
     },
 
+    /** Not those of sub-agents, and not those that were migrated to the database. */
+    async isMain(path) {
+      if (!isStored(path)) return true;
+      const info = infoIn(path);
+      if (info === null || idOf(info.parentID) !== null) return false;
+      const database = join(dirname(dirname(dirname(dirname(path)))), `${name}.db`);
+      return !(await isFile(database)) || !hasSession(database, basename(path, '.json'));
+    },
+
     /** Rows next to exports show sub-agents that were not exported. */
     async parts(path): Promise<SessionPart[]> {
       const folder = dirname(path);

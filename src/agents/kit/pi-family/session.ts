@@ -93,10 +93,13 @@ class SessionRun extends Writer {
   }
 
   end(): void {
+    const [introduced, failed] = [this.#introduced, this.#failed];
     this.to.at_ms = this.last_ms;
-    if (this.#introduced === 'nothing' && this.header) this.introduce();
+    if (introduced === 'nothing' && this.header) this.introduce();
     this.to.at_ms = undefined;
     this.#giveUp();
+    this.#introduced = introduced;
+    this.#failed = failed;
     if (!isEmpty(this.#spent)) this.to.usage('total', this.#spent);
     if (this.#end) this.to.ended(this.#end, 'inferred');
   }

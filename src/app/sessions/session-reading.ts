@@ -1,0 +1,116 @@
+/**
+ * Reads the files of a session as far as they go, and later what was appended. Contract: only complete lines count as
+ * read. Nothing before the place where reading stopped is read again.
+ */
+import type { Pipeline } from '../../capture/pipeline.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { inFlatMemory } from '../../lib/memory.ts';
+import type { Event } from '../../model/event.ts';
+import type { Redactor } from '../../redact/gate.ts';
+import { BEGINNING, LineChecksum, type PartPlace, PartReader } from './part-reader.ts';
+import { sessionChunks } from './session-chunks.ts';
+import { leftOut, mainOf, mergedEvents, restOf, type SessionSource } from './session-source.ts';
+
+const LF = 10;
+const NOTHING = Buffer.alloc(0);
+
+/** The lines of a session's files. If the files grow, it is asked again, and continues where it stopped. */
+export class Reading {
+  /** After the last line: how far each file was read. */
+  readonly places = new Map<string, PartPlace>();
+  readonly #pipeline: Pipeline;
+  readonly #redactor: Redactor;
+  #source: SessionSource;
+  #readers: PartReader[] = [];
+  /** The beginning of a line of a single file. */
+  #rest: Buffer = NOTHING;
+
+  constructor(source: SessionSource, pipeline: Pipeline, redactor: Redactor) {
+    this.#source = source;
+    this.#pipeline = pipeline;
+    this.#redactor = redactor;
+  }
+
+  /** The main file. */
+  get path(): string {
+    return this.#source.path;
+  }
+
+  /** The events of all complete lines. A single file is read as bytes. `source`: the files as they are now. */
+  async *lines(source = this.#source): AsyncGenerator<Event[]> {
+    this.#source = source;
+    const { agent, path, parts } = source;
+    const more = this.places.size;
+    if (parts.length === 1 && more === 0) yield* this.#bytes();
+    else if (parts.length === 1 && more === 1) yield* this.#moreBytes();
+    else {
+      this.#rest = NOTHING;
+      this.#readers = parts.map((part) => {
+        const from = this.places.get(part.path) ?? BEGINNING;
+        const main = mainOf(parts, path);
+        return new PartReader(agent, part, { main, from, redactor: this.#redactor });
+      });
+      yield* mergedEvents(this.#readers, this.#pipeline);
+      for (const reader of this.#readers) this.places.set(reader.path, reader.place);
+    }
+  }
+
+  async *#bytes(): AsyncGenerator<Event[]> {
+    const { agent, path } = this.#source;
+    const checksum = new LineChecksum(0);
+    for await (const chunk of inFlatMemory(sessionChunks(agent, path))) {
+      checksum.push(chunk);
+      yield this.#pipeline.push('session', chunk);
+    }
+    this.places.set(path, { ...this.#pipeline.positionOf('session'), crc: checksum.value });
+  }
+
+  /** Only complete lines reach the pipeline: the rest is read again with what follows. */
+  async *#moreBytes(): AsyncGenerator<Event[]> {
+    const { agent, path } = this.#source;
+    const from = this.places.get(path) ?? BEGINNING;
+    const checksum = new LineChecksum(from.crc);
+    let rest: Buffer[] = [];
+    for await (const chunk of sessionChunks(agent, path, from.offset)) {
+      checksum.push(chunk);
+      const end = chunk.lastIndexOf(LF) + 1;
+      if (end > 0) {
+        yield this.#pipeline.push('session', Buffer.concat([...rest, chunk.subarray(0, end)]));
+        rest = [];
+      }
+      if (end < chunk.length) rest.push(Buffer.from(chunk.subarray(end)));
+    }
+    this.#rest = Buffer.concat(rest);
+    this.places.set(path, { ...this.#pipeline.positionOf('session'), crc: checksum.value });
+  }
+
+  /** Whether a last line has no end, and is no record yet. */
+  get torn(): boolean {
+    return this.#unended.includes(undefined);
+  }
+
+  /** Whether a last line has no end, but is a record. */
+  get whole(): boolean {
+    return this.#unended.length > 0 && !this.torn;
+  }
+
+  /** The last lines without an end, parsed. */
+  get #unended(): unknown[] {
+    const rests = this.#readers.map(({ rest }) => rest).filter((rest) => rest !== null);
+    const values = rests.map(({ value }) => value);
+    return this.#rest.length === 0 ? values : [...values, jsonIn(this.#rest.toString('utf8'))];
+  }
+
+  /** The events of unfinished last lines and of the end of the input. */
+  end(): Event[] {
+    const pipeline = this.#pipeline;
+    const bytes = this.#rest.length === 0 ? [] : pipeline.push('session', this.#rest);
+    const rest = this.#readers.flatMap((reader) => restOf(pipeline, reader));
+    return [
+      ...bytes,
+      ...rest,
+      ...leftOut(this.#source, pipeline),
+      ...pipeline.endOfInput('session'),
+    ];
+  }
+}
