@@ -99,7 +99,7 @@ export class SessionRun extends Writer {
     } else if (call) {
       if (this.to.root) this.#end = null;
       this.#calls.request({ id: call.id, name: call.name, input: call.args });
-      this.#unconfirmed.delete(idOf(call.id) ?? '');
+      this.#confirm(idOf(call.id) ?? '');
     } else if (typeof part.text === 'string') {
       if (part.thought === true) this.to.thinking(part.text, message_id);
       else this.to.message('assistant', part.text, { message_id });
@@ -130,9 +130,9 @@ export class SessionRun extends Writer {
     if (root) this.#end = null;
     for (const answer of answers) {
       if (answers.length === 1) this.#listed(record, answer.call_id);
-      if (parent !== null) this.#confirm(answer.call_id);
       this.#calls.finish(answer);
       this.#telemetry.delete(answer.call_id);
+      if (parent !== null) this.#unconfirmed.delete(answer.call_id);
     }
   }
 
