@@ -38,7 +38,8 @@ const POLL_MS = 50;
 const LIMIT_MS = 60_000;
 /** A turn has ended when the CLI shows nothing new for this time. */
 const SETTLED_MS = 1_500;
-const READY_LIMIT_MS = 15_000;
+const READY_LIMIT_MS = 8_000;
+const TYPING_TRIES = 5;
 const QUIT_LIMIT_MS = 10_000;
 
 async function until(test: () => boolean, limit_ms = LIMIT_MS): Promise<boolean> {
@@ -176,27 +177,30 @@ class Session {
     }
   }
 
-  /** Waits until it shows nothing new, and answers its questions. Some show a moving picture. */
-  async #ready(terminal: Terminal, answers: NonNullable<OnTerminal['answers']>): Promise<void> {
-    await terminal.quiet(SETTLED_MS, READY_LIMIT_MS);
-    for (const [text, keys] of answers) {
-      if (!(await until(() => terminal.shown().includes(text), SETTLED_MS))) continue;
-      terminal.send(keys);
+  /** Types a prompt. A CLI that starts may show a moving picture first, ask questions, and lose what is typed. */
+  async #type(terminal: Terminal, prompt: string, { answers = [] }: OnTerminal): Promise<void> {
+    for (let tries = 0; tries < TYPING_TRIES; tries++) {
       await terminal.quiet(SETTLED_MS, READY_LIMIT_MS);
+      for (const [text, keys] of tries === 0 && this.played.prompts > 0 ? [] : answers) {
+        if (!terminal.shown().includes(text)) continue;
+        terminal.send(keys);
+        await terminal.quiet(SETTLED_MS, READY_LIMIT_MS);
+      }
+      if (await terminal.type(prompt)) return;
     }
+    this.played.bad.push(`${JSON.stringify(prompt)} is not shown`);
   }
 
-  async #onTerminal({ args, answers = [], quit }: OnTerminal): Promise<void> {
+  async #onTerminal(used: OnTerminal): Promise<void> {
+    const { args, quit } = used;
     const { agent } = this.#staged;
     const program = agent.package.program?.split('/').at(-1) ?? agent.id;
     const terminal = openTerminal([program, ...args], { cwd: this.work, env: this.#env });
     const called = this.#whenCalled();
     let wanted = 0;
     try {
-      await this.#ready(terminal, answers);
       for (const [place, prompt] of this.played.play.prompts.entries()) {
-        const typed = await terminal.type(prompt);
-        if (!typed) this.played.bad.push(`prompt ${place + 1} is not shown`);
+        await this.#type(terminal, prompt, used);
         wanted += this.played.play.turns[place] ?? 0;
         if (!(await until(() => this.#answers() >= wanted))) {
           this.played.bad.push(`prompt ${place + 1}: the turn did not end`);

@@ -17,7 +17,6 @@ const POLL_MS = 50;
 /** Programs take a line end right after a text as part of what was pasted. */
 const ENTER_AFTER_MS = 400;
 
-const TYPING_TRIES = 5;
 const SHOWN_WITHIN_MS = 4_000;
 /** Of the latest output, if more than is kept was shown. */
 const SEARCHED_CHARS = 8 * 1024;
@@ -32,7 +31,7 @@ export interface Terminal {
   /** Waits until nothing was shown for this time, but not longer than `limit_ms`. */
   quiet(quiet_ms: number, limit_ms: number): Promise<void>;
   send(keys: string): void;
-  /** Types a text until it is shown, and Enter. False: it is not shown. */
+  /** Types a text, and Enter once it is shown. False: it is not shown. */
   type(text: string): Promise<boolean>;
 }
 
@@ -71,17 +70,15 @@ export function openTerminal(
     async type(text) {
       // Programs that are not ready yet lose what is typed.
       const last_word = text.split(' ').at(-1) ?? text;
-      for (let tries = 0; tries < TYPING_TRIES; tries++) {
-        const before = shown.length;
-        send(text);
-        for (let waited_ms = 0; waited_ms < SHOWN_WITHIN_MS; waited_ms += POLL_MS) {
-          await sleep(POLL_MS);
-          if (!shown.slice(Math.min(before, KEPT_CHARS - SEARCHED_CHARS)).includes(last_word))
-            continue;
-          await sleep(ENTER_AFTER_MS);
-          send('\r');
-          return true;
-        }
+      const before = shown.length;
+      send(text);
+      for (let waited_ms = 0; waited_ms < SHOWN_WITHIN_MS; waited_ms += POLL_MS) {
+        await sleep(POLL_MS);
+        const since = shown.slice(Math.min(before, KEPT_CHARS - SEARCHED_CHARS));
+        if (!since.includes(last_word)) continue;
+        await sleep(ENTER_AFTER_MS);
+        send('\r');
+        return true;
       }
       return false;
     },
