@@ -61,12 +61,15 @@ export function importAnew(env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve) => child.on('exit', () => resolve()));
 }
 
-/** The events of a run, whatever the order in which its files were read. Numbers and the digest depend on that order. */
+/**
+ * The events of a run, whatever the order in which its files were read: numbers, places and the digest depend on that
+ * order.
+ */
 async function contentOf(store: Store, run_id: string): Promise<string[]> {
   const events = await eventsOf(store, run_id);
-  const said = events.map(({ kind, data, raw }) => {
+  const said = events.map(({ kind, data }) => {
     const { digest: _, ...kept } = data as { digest?: unknown };
-    return JSON.stringify([kind, kept, raw]);
+    return JSON.stringify([kind, kept]);
   });
   return said.sort();
 }

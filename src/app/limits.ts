@@ -30,6 +30,10 @@ export const APP_LIMITS = {
   restore_flush_runs: 64,
   /** Characters kept of each text in an event that exceeds `entry_bytes_max`. */
   cut_text_chars: 64 * 1024,
+  /** An agent writes its whole session file in milliseconds, even on a busy machine. */
+  rewrite_wait_ms: 1_000,
+  /** A larger session file of this kind is read while the agent may write it: it would take too much memory. */
+  rewrite_bytes_max: 16 * 1024 * 1024,
   /** Bytes that an import reads before garbage is collected: saves about 40 MB of memory compared with conversions. */
   import_collect_bytes: 32 * 1024 * 1024,
   /** Processes that one import starts. Each takes about 150 MB. */

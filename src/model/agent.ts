@@ -247,6 +247,8 @@ export interface Agent {
   readonly title: string;
   /** Program names to look up on PATH. Empty: the agent is built in. */
   readonly binaries: readonly string[];
+  /** Names that its processes give themselves, if they differ from the program's. */
+  readonly process_names?: readonly string[];
   /** How to install it, for people. */
   readonly install: string;
   /** Arguments that make the program print its version. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
+import { testFolder } from '../../../test/fixtures/folder.ts';
 import {
   eventsOf,
   filledIn,
@@ -17,6 +18,7 @@ import { type Truth, wrongFacts } from '../../../test/truth.ts';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import type { LaunchRequest, SessionDecoderOptions } from '../../model/agent.ts';
+import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { gemini } from './index.ts';
 
@@ -678,4 +680,23 @@ describe('launch', () => {
     );
     expect(gemini.launch({ ...request, approve: 'edits' }).args).toContain('auto_edit');
   });
+});
+
+verifies(['WA-1', 'WA-9'], 'the folder of a session is in a file beside its sessions', async () => {
+  const project = join(testFolder(), 'shop');
+  const chats = join(project, 'chats');
+  await mkdir(chats, { recursive: true });
+  const path = join(chats, 'session-2026-01-01T00-00-11111111.jsonl');
+  const cwd = () => {
+    const decoder = gemini.session?.decoder({ path });
+    const drafts: Draft[] = [];
+    decoder?.record({ sessionId: ID, startTime: at(0), kind: 'main' }, drafts);
+    decoder?.end(drafts);
+    return drafts.flatMap(({ kind, data }) => (kind === 'session_started' ? [data.cwd] : []));
+  };
+  expect(cwd()).toEqual([null]);
+  await writeFile(join(project, '.project_root'), '/home/user/shop');
+  expect(cwd()).toEqual(['/home/user/shop']);
+  await writeFile(join(project, '.project_root'), 'shop');
+  expect(cwd()).toEqual([null]);
 });

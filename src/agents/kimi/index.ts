@@ -13,6 +13,7 @@ export const kimi: RunnableAgent = {
   id: 'kimi',
   title: 'Kimi Code',
   binaries: ['kimi'],
+  process_names: ['kimi-code'],
   install: 'npm install -g @moonshot-ai/kimi-code',
   version_args: ['--version'],
   checked_versions: ['2.1.0'],

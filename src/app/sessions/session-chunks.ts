@@ -1,10 +1,21 @@
 /** The bytes of a session's files: plain, compressed, or from the agent's own reader. */
-import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { isCompressed } from '../../lib/compressed.ts';
 import { fileError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Agent } from '../../model/agent.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 /** Chunks of a file from an offset on, each valid until the next is requested. Errors name the file. */
 export async function* chunksOf(path: string, from = 0): AsyncGenerator<Buffer> {
@@ -43,10 +54,42 @@ export async function* sessionChunks(
   from = 0,
 ): AsyncGenerator<Buffer> {
   try {
-    const lines = session?.read?.(path) ?? (isCompressed(path) ? unpacked(path) : null);
+    let lines: Iterable<Buffer> | AsyncIterable<Buffer> | null =
+      session?.read?.(path) ?? (isCompressed(path) ? unpacked(path) : null);
+    if (lines === null && session?.rewritten === true) {
+      const whole = await writtenAnew(path);
+      lines = whole && [whole];
+    }
     yield* lines === null ? chunksOf(path, from) : behind(lines, from);
   } catch (cause) {
     throw fileError(cause, path, 'read');
+  }
+}
+
+/**
+ * A file that its CLI writes anew, in a state in which nobody writes it. Null if it is too large to be compared, or stays
+ * incomplete: it is read as it is.
+ */
+async function writtenAnew(path: string): Promise<Buffer | null> {
+  for (let waited_ms = 0; waited_ms < APP_LIMITS.rewrite_wait_ms; waited_ms += LOOK_MS) {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isFile() || found.size > APP_LIMITS.rewrite_bytes_max) return null;
+    const bytes = readFileSync(path);
+    if (isWhole(bytes)) return bytes;
+    if (Date.now() - found.mtimeMs > APP_LIMITS.rewrite_wait_ms) return null;
+    await sleep(LOOK_MS);
+  }
+  return null;
+}
+
+const LOOK_MS = 20;
+
+function isWhole(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString('utf8'));
+    return true;
+  } catch {
+    return false;
   }
 }
 
