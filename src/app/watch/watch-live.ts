@@ -37,7 +37,7 @@ export interface WatchLiveStatus {
   behind: number;
   /** Sessions that the collector refused for good since the watcher started. */
   refused: number;
-  /** The last failure; null if there was none. */
+  /** The last failure since the connection was made; null if there was none. */
   last_failure: string | null;
 }
 
@@ -151,6 +151,7 @@ export class WatchLive {
         // One message per outage, not one per attempt.
         const said = notice.kind === 'lost' && this.#away;
         if (notice.kind === 'connected' && this.#away) this.#parts.say('live: connected again');
+        if (notice.kind === 'connected') this.#last_failure = null;
         if (notice.kind === 'lost' || notice.kind === 'connected')
           this.#away = notice.kind === 'lost';
         if (text !== null && !said) this.#parts.say(`live: ${text}`);
