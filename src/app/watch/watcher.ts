@@ -137,6 +137,7 @@ export class Watcher {
       for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? []) {
         // Others are in files, which are found as such.
         if (!path.startsWith(database)) break;
+        if (path !== database) this.#seen.set_aside.delete(database);
         // It may change again within the same tick of the clock.
         const stamp = `${modified_ms}${now_ms - modified_ms < RACY_MS ? ' at most' : ''}`;
         if (this.#seen.isNew(agent, path, String(modified_ms)))
@@ -270,6 +271,7 @@ export class Watcher {
 
   #took(target: ImportTarget, imported: Imported): void {
     this.#seen.add(target, imported);
+    if (imported.may_pass) setTimeout(() => this.#again(target), APP_LIMITS.watch_retry_ms).unref();
     const { state, run_id } = imported;
     if (this.#caught_up && (state === 'imported' || state === 'grown')) {
       const now_ms = Date.now();
@@ -279,6 +281,13 @@ export class Watcher {
       if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
     }
     this.#parts.took(imported, this.#queue.size);
+  }
+
+  #again(target: ImportTarget): void {
+    const { path } = target;
+    if (this.#folders.databases.has(path)) this.#folders.forgetDatabase(path);
+    else this.#queue.set(path, target);
+    this.#wake();
   }
 
   /** New events of a run. Its row may not exist yet. */
