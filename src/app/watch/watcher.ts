@@ -139,7 +139,8 @@ export class Watcher {
         if (!path.startsWith(database)) break;
         if (path !== database) this.#seen.set_aside.delete(database);
         // It may change again within the same tick of the clock.
-        const stamp = `${modified_ms}${now_ms - modified_ms < RACY_MS ? ' at most' : ''}`;
+        const racy = path !== database && now_ms - modified_ms < RACY_MS;
+        const stamp = `${modified_ms}${racy ? ' at most' : ''}`;
         if (this.#seen.isNew(agent, path, String(modified_ms)))
           targets.push({ agent, path, by_name: false, stamp });
       }
