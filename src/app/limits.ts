@@ -131,6 +131,8 @@ export const APP_LIMITS = {
   /** A session that nobody continued for this long is finished, whatever its last record says. */
   unfinished_age_ms: 86_400_000,
   watch_warm_age_ms: 86_400_000,
+  /** Sessions after which a watcher collects garbage: each leaves about a MB, and it runs for weeks. */
+  watch_collect_sessions: 128,
   /** Runs that a watcher keeps open for growth in memory, and how long after their last growth. */
   open_runs_max: 32,
   open_run_ms: 600_000,

@@ -4,6 +4,7 @@
  * only read when they changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createCollecting } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -63,6 +64,8 @@ export class Watcher {
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
   #reconciled_ms: number | null = null;
+  /** Called with the number of sessions that were imported. */
+  readonly #collect = createCollecting(APP_LIMITS.watch_collect_sessions);
   #caught_up = false;
   /** When folders that cannot be watched may be looked at again. */
   #poll_from = 0;
@@ -127,6 +130,8 @@ export class Watcher {
     for (const target of families.flat()) this.#queue.set(target.path, target);
     await this.#work(memo);
     this.#caught_up = true;
+    memo.clear();
+    this.#collect(Number.POSITIVE_INFINITY);
     await this.#report();
     await this.#parts.caughtUp();
   }
@@ -293,6 +298,7 @@ export class Watcher {
       const outcome = run_id === null ? null : this.#parts.index.getRun(run_id);
       if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
     }
+    this.#collect(1);
     this.#parts.took(imported, this.#queue.size);
   }
 
