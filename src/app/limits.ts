@@ -120,6 +120,8 @@ export const APP_LIMITS = {
   watch_all_ms: 600_000,
   /** The same for all folders if some of them cannot be watched. */
   watch_poll_ms: 5_000,
+  /** The pause after looking at them, as a multiple of the CPU time that it took: at most 0.2 % of one core. */
+  watch_poll_pause: 500,
   /** How often the watcher writes its health, and looks at the states of runs. */
   watch_report_ms: 5_000,
   /** How often folders of agents that do not exist are looked for. */
@@ -129,6 +131,8 @@ export const APP_LIMITS = {
   /** A session that nobody continued for this long is finished, whatever its last record says. */
   unfinished_age_ms: 86_400_000,
   watch_warm_age_ms: 86_400_000,
+  /** Sessions after which a watcher collects garbage: each leaves about a MB, and it runs for weeks. */
+  watch_collect_sessions: 128,
   /** Runs that a watcher keeps open for growth in memory, and how long after their last growth. */
   open_runs_max: 32,
   open_run_ms: 600_000,

@@ -4,6 +4,7 @@
  * only read when they changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createCollecting } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -63,7 +64,11 @@ export class Watcher {
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
   #reconciled_ms: number | null = null;
+  /** Called with the number of sessions that were imported. */
+  readonly #collect = createCollecting(APP_LIMITS.watch_collect_sessions);
   #caught_up = false;
+  /** When folders that cannot be watched may be looked at again. */
+  #poll_from = 0;
   #wake: () => void = () => undefined;
 
   constructor(parts: WatcherParts) {
@@ -89,7 +94,7 @@ export class Watcher {
       setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
       setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
       setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
-      setInterval(() => this.#folders.unwatched > 0 && this.#all(), APP_LIMITS.watch_poll_ms),
+      setInterval(() => this.#pollUnwatched(), APP_LIMITS.watch_poll_ms),
       setInterval(() => this.#folders.appeared() && this.#all(), APP_LIMITS.watch_appear_ms),
     ];
     try {
@@ -125,6 +130,8 @@ export class Watcher {
     for (const target of families.flat()) this.#queue.set(target.path, target);
     await this.#work(memo);
     this.#caught_up = true;
+    memo.clear();
+    this.#collect(Number.POSITIVE_INFINITY);
     await this.#report();
     await this.#parts.caughtUp();
   }
@@ -162,9 +169,12 @@ export class Watcher {
 
   /** Files that changed a short time ago. */
   *#inUse(age_ms: number = APP_LIMITS.watch_hot_age_ms): Generator<Candidate, void> {
+    yield* this.#folders.recent(age_ms);
     const since_ms = Date.now() - age_ms;
-    for (const one of this.#folders.files.values())
-      if (Math.max(one.modified_ms, this.#sub_agents.modifiedMs(one.path)) >= since_ms) yield one;
+    for (const path of this.#sub_agents.writtenSince(since_ms)) {
+      const one = this.#folders.files.get(path);
+      if (one !== undefined && one.modified_ms < since_ms) yield one;
+    }
   }
 
   /** Waits for a hint or the next look. */
@@ -209,6 +219,16 @@ export class Watcher {
       this.#queue.set(candidate.path, targetOf(candidate));
       this.#wake();
     }
+  }
+
+  /** As often as it may cost. */
+  #pollUnwatched(): void {
+    if (this.#folders.unwatched === 0 || performance.now() < this.#poll_from) return;
+    const before = process.cpuUsage();
+    this.#all();
+    const { user, system } = process.cpuUsage(before);
+    const cpu_ms = (user + system) / 1000;
+    this.#poll_from = performance.now() + cpu_ms * APP_LIMITS.watch_poll_pause;
   }
 
   #all(): void {
@@ -281,6 +301,7 @@ export class Watcher {
       const outcome = run_id === null ? null : this.#parts.index.getRun(run_id);
       if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
     }
+    this.#collect(1);
     this.#parts.took(imported, this.#queue.size);
   }
 
