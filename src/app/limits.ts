@@ -143,6 +143,8 @@ export const APP_LIMITS = {
   unpacked_ratio_max: 1_000,
   /** A short file may exceed the ratio up to this text. */
   unpacked_bytes_free: 64 * 1024 * 1024,
+  /** How often the watcher looks for files with unknown names, at most: this reads all folders. */
+  watch_strays_ms: 60_000,
   /** How long after a failure that may pass, such as a locked database, a session is tried again. */
   watch_retry_ms: 5_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */

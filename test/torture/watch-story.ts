@@ -101,7 +101,7 @@ function ownTime(bytes: Buffer, scenario: number): Buffer {
 export function placeOf(agent: string, scenario: string, n: number) {
   const root = join(AGENTS, agent, 'testdata', scenario, 'session');
   return filesBelow(root).map((name) => ({
-    path: join(HOMES[agent] ?? '', name.replace(/^dot-/, '.')),
+    path: /^(?:dot-|[.])/.test(name) ? name.replace(/^dot-/, '.') : join(HOMES[agent] ?? '', name),
     bytes: ownTime(readFileSync(join(root, name)), n),
   }));
 }

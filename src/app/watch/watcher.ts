@@ -22,6 +22,7 @@ import { type Candidate, Folders } from './folders.ts';
 import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
 import { Seen } from './seen.ts';
+import { StrayNotes } from './stray-notes.ts';
 import { SubAgents } from './sub-agents.ts';
 
 /** The request to a watcher, and the functions that it calls. */
@@ -64,6 +65,7 @@ export class Watcher {
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
   #reconciled_ms: number | null = null;
+  readonly #strays: StrayNotes;
   /** Called with the number of sessions that were imported. */
   readonly #collect = createCollecting(APP_LIMITS.watch_collect_sessions);
   #caught_up = false;
@@ -74,6 +76,7 @@ export class Watcher {
   constructor(parts: WatcherParts) {
     this.#parts = parts;
     this.#seen = new Seen(parts.index);
+    this.#strays = new StrayNotes(parts.agents, parts.env);
     this.#sub_agents = new SubAgents(parts.index);
     this.#change = lastChange(parts.state);
     this.#folders = new Folders(parts.agents, parts.env, (path) => {
@@ -194,6 +197,7 @@ export class Watcher {
   async #gather(): Promise<void> {
     const hints = [...this.#hints];
     this.#hints.clear();
+    for (const path of hints) if (!this.#folders.files.has(path)) this.#strays.note(path);
     const fresh = [...this.#fresh.splice(0), ...hints.flatMap((path) => this.#folders.taken(path))];
     const memo: Memo = new Map();
     for (const candidate of fresh)
@@ -232,6 +236,7 @@ export class Watcher {
   }
 
   #all(): void {
+    this.#strays.due = true;
     this.#reconciled_ms = Date.now();
     this.#found(this.#folders.scan());
   }
@@ -349,6 +354,7 @@ export class Watcher {
       unwatched: this.#folders.unwatched,
       set_aside: set_aside.slice(0, SET_ASIDE_SHOWN),
       set_aside_count: set_aside.length,
+      ...(await this.#strays.current()),
       notified: notifier?.status() ?? null,
     });
   }
