@@ -152,9 +152,22 @@ export const APP_LIMITS = {
   watch_beside_ms: 30_000,
   /** How long a watcher has to end with its collector: it can be killed at any time. */
   watch_stop_ms: 5_000,
+  /** Sessions after which a watcher collects garbage: each leaves about a MB, and it runs for weeks. */
+  watch_collect_sessions: 128,
   /** Runs that a watcher keeps open for growth in memory, and how long after their last growth. */
   open_runs_max: 32,
   open_run_ms: 600_000,
+  /**
+   * The text of a compressed session file, in relation to its size. Repetitive sessions reach some hundreds; a file that was
+   * made to fill a disk or to take forever reaches many thousands.
+   */
+  unpacked_ratio_max: 1_000,
+  /** A short file may exceed the ratio up to this text. */
+  unpacked_bytes_free: 64 * 1024 * 1024,
+  /** How often the watcher looks for files with unknown names, at most: this reads all folders. */
+  watch_strays_ms: 60_000,
+  /** How long after a failure that may pass, such as a locked database, a session is tried again. */
+  watch_retry_ms: 5_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
   watch_slice_ms: 500,
   /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */

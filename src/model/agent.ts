@@ -197,6 +197,8 @@ export interface SessionFiles {
   isMain?(path: string, memo?: Memo): Promise<boolean>;
   /** Set if files of sub-agents are in the same places, and `isMain` tells them apart. */
   readonly parts_in_places?: true;
+  /** Names of files beside main files that are no sessions, although they look like them. */
+  readonly beside?: RegExp;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** The lines of a part that is not a file, such as a session in a database. Null: the part is a file. */

@@ -53,12 +53,13 @@ export interface Story {
   close(): void;
 }
 
-/** `scenarios`: how many, from the first on. */
+/** `scenarios`: how many. Those with sub-agents come first. */
 export function storyOf(agent: Agent, home: string, random: Random, scenarios = 1_000): Story {
   const database = DATABASES.has(agent.id) ? new Database(home, agent.id, random) : null;
   const folder = join(AGENTS, agent.id, 'testdata');
   const sessions = readdirSync(folder)
     .filter((scenario) => existsSync(join(folder, scenario, 'session')))
+    .sort((a, b) => Number(b.startsWith('subagent')) - Number(a.startsWith('subagent')))
     .slice(0, scenarios)
     .map((scenario, n) => {
       const root = join(folder, scenario, 'session');
@@ -100,7 +101,7 @@ function ownTime(bytes: Buffer, scenario: number): Buffer {
 export function placeOf(agent: string, scenario: string, n: number) {
   const root = join(AGENTS, agent, 'testdata', scenario, 'session');
   return filesBelow(root).map((name) => ({
-    path: join(HOMES[agent] ?? '', name.replace(/^dot-/, '.')),
+    path: /^(?:dot-|[.])/.test(name) ? name.replace(/^dot-/, '.') : join(HOMES[agent] ?? '', name),
     bytes: ownTime(readFileSync(join(root, name)), n),
   }));
 }

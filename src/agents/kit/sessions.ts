@@ -13,7 +13,7 @@ import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 export interface Layout
   extends Pick<
     SessionFiles,
-    'where' | 'rewritten' | 'decoder' | 'keyOf' | 'retention' | 'parts_in_places'
+    'where' | 'rewritten' | 'decoder' | 'keyOf' | 'retention' | 'parts_in_places' | 'beside'
   > {
   /** The folder of all sessions. */
   root(env: NodeJS.ProcessEnv, cwd: string): string;
@@ -144,6 +144,7 @@ export function sessionFiles(layout: Layout): SessionFiles {
     ...(keyOf && { keyOf }),
     ...(retention && { retention }),
     ...(layout.rewritten && { rewritten: layout.rewritten }),
+    ...(layout.beside && { beside: layout.beside }),
     ...(layout.parts_in_places && { parts_in_places: layout.parts_in_places }),
   };
 }

@@ -34,6 +34,7 @@ import { type Head, headOf, identityOf } from './import-source.ts';
 import { KnownFiles, type KnownSession } from './known-files.ts';
 import { onlyGrew, readLess } from './part-places.ts';
 import type { PartPlace } from './part-reader.ts';
+import { mayPass } from './passing.ts';
 import { partsOf, type SessionSource } from './session-source.ts';
 
 export interface ImportTarget {
@@ -84,6 +85,8 @@ export interface Imported {
   replaced: string[];
   /** The failure, with the file, or null. */
   why: string | null;
+  /** Set if the failure may pass although the file does not change. */
+  may_pass?: true;
 }
 
 /** Restrictions of what is stored. */
@@ -228,7 +231,8 @@ export class Importer {
       // Failures of the state folder end the import; those of a session do not.
       if (!(error instanceof TachoError) || !['read', 'import'].includes(error.stage)) throw error;
       const why = error.message;
-      return { ...nothing, state: 'failed', session_id: null, run_id: null, why };
+      const failed = { ...nothing, state: 'failed', session_id: null, run_id: null, why } as const;
+      return mayPass(error) ? { ...failed, may_pass: true } : failed;
     }
   }
 

@@ -155,6 +155,11 @@ export class Folders {
     });
   }
 
+  /** The database counts as changed. */
+  forgetDatabase(path: string): void {
+    this.#stamps.delete(path);
+  }
+
   #database(agent: Agent, path: string): void {
     this.databases.set(path, agent);
     this.#watch(dirname(path), null);

@@ -4,6 +4,7 @@
  * only read when they changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createCollecting } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -23,6 +24,7 @@ import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
 import type { NotifyMemory } from './notify-memory.ts';
 import { Seen } from './seen.ts';
+import { StrayNotes } from './stray-notes.ts';
 import { SubAgents } from './sub-agents.ts';
 import type { WatchLive } from './watch-live.ts';
 
@@ -77,6 +79,9 @@ export class Watcher {
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
   #reconciled_ms: number | null = null;
+  readonly #strays: StrayNotes;
+  /** Called with the number of sessions that were imported. */
+  readonly #collect = createCollecting(APP_LIMITS.watch_collect_sessions);
   #caught_up = false;
   /** When folders that cannot be watched may be looked at again. */
   #poll_from = 0;
@@ -85,6 +90,7 @@ export class Watcher {
   constructor(parts: WatcherParts) {
     this.#parts = parts;
     this.#seen = new Seen(parts.index);
+    this.#strays = new StrayNotes(parts.agents, parts.env);
     this.#sub_agents = new SubAgents(parts.index);
     this.#change = lastChange(parts.state);
     this.#folders = new Folders(parts.agents, parts.env, (path) => {
@@ -141,6 +147,8 @@ export class Watcher {
     for (const target of families.flat()) this.#queue.set(target.path, target);
     await this.#work(memo);
     this.#caught_up = true;
+    memo.clear();
+    this.#collect(Number.POSITIVE_INFINITY);
     await this.#report();
     await this.#parts.caughtUp();
   }
@@ -153,8 +161,10 @@ export class Watcher {
       for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? []) {
         // Others are in files, which are found as such.
         if (!path.startsWith(database)) break;
+        if (path !== database) this.#seen.set_aside.delete(database);
         // It may change again within the same tick of the clock.
-        const stamp = `${modified_ms}${now_ms - modified_ms < RACY_MS ? ' at most' : ''}`;
+        const racy = path !== database && now_ms - modified_ms < RACY_MS;
+        const stamp = `${modified_ms}${racy ? ' at most' : ''}`;
         if (this.#seen.isNew(agent, path, String(modified_ms)))
           targets.push({ agent, path, by_name: false, stamp });
       }
@@ -201,6 +211,7 @@ export class Watcher {
   async #gather(): Promise<void> {
     const hints = [...this.#hints];
     this.#hints.clear();
+    for (const path of hints) if (!this.#folders.files.has(path)) this.#strays.note(path);
     const fresh = [...this.#fresh.splice(0), ...hints.flatMap((path) => this.#folders.taken(path))];
     const memo: Memo = new Map();
     for (const candidate of fresh)
@@ -239,6 +250,7 @@ export class Watcher {
   }
 
   #all(): void {
+    this.#strays.due = true;
     this.#reconciled_ms = Date.now();
     this.#found(this.#folders.scan());
   }
@@ -300,6 +312,7 @@ export class Watcher {
 
   #took(target: ImportTarget, imported: Imported): void {
     this.#seen.add(target, imported);
+    if (imported.may_pass) setTimeout(() => this.#again(target), APP_LIMITS.watch_retry_ms).unref();
     const { state, run_id } = imported;
     if (run_id !== null && (state === 'imported' || state === 'grown'))
       this.#parts.live?.changed(run_id, this.#caught_up && state === 'grown');
@@ -310,7 +323,15 @@ export class Watcher {
       const outcome = run_id === null ? null : this.#parts.index.getRun(run_id);
       if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
     }
+    this.#collect(1);
     this.#parts.took(imported, this.#queue.size);
+  }
+
+  #again(target: ImportTarget): void {
+    const { path } = target;
+    if (this.#folders.databases.has(path)) this.#folders.forgetDatabase(path);
+    else this.#queue.set(path, target);
+    this.#wake();
   }
 
   /** New events of a run. Its row may not exist yet. */
@@ -364,6 +385,7 @@ export class Watcher {
       unwatched: this.#folders.unwatched,
       set_aside: set_aside.slice(0, SET_ASIDE_SHOWN),
       set_aside_count: set_aside.length,
+      ...(await this.#strays.current()),
       notified: notifier?.status() ?? null,
       live: live?.status() ?? null,
     });
