@@ -35,9 +35,9 @@ export const session = sessionFiles({
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`)],
   subAgents: (path, unreadable) =>
     partsIn(join(dirname(path), basename(path, '.jsonl'), 'subagents'), SUB_AGENT, unreadable),
-  decoder: ({ since_ms } = {}) =>
+  decoder: ({ since_ms, all_runs = false } = {}) =>
     decoder<Session>((to) => {
-      const run = new SessionRun(to);
+      const run = new SessionRun(to, all_runs);
       return {
         since_ms,
         before: (record, part, earlier) => run.before(record, part, earlier),
