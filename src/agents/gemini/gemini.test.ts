@@ -285,7 +285,7 @@ describe('stdout', () => {
   verifies('AG-10', 'input excludes cached tokens, in earlier spellings too', () => {
     const tokens = (given: unknown) =>
       outcomeOf(stdout(init, ended({ stats: given }))).metrics.tokens;
-    const rest = { cache_write: null, reasoning: null };
+    const rest = { cache_write: null, reasoning: 0 };
     expect(tokens(stats)).toEqual({ input: 4, output: 2, cache_read: 1, ...rest });
     expect(tokens({ input_tokens: 9, output_tokens: 2, cached: 3 })).toMatchObject({ input: 6 });
     expect(tokens({ input_tokens: 9 })).toMatchObject({ input: 9, output: null });
