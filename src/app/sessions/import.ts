@@ -276,8 +276,11 @@ export class Importer {
     const places = known.placesIn(run_id);
     const { index, state } = this.#parts;
     const recorded = this.#ledger.recordedBefore(agent.id, session_id, started_ms);
-    const id = { run_id, labels };
-    const into = this.#into(target, id, recorded === null ? null : recorded.finished_ms + 1);
+    const whole = await known.head(null);
+    // The run of a fork begins after the part that the session copied from another one.
+    const own_ms = started_ms > whole.started_ms ? started_ms : null;
+    const since_ms = recorded === null ? own_ms : recorded.finished_ms + 1;
+    const into = this.#into(target, { run_id, labels }, since_ms);
     const rewritten = agent.session?.rewritten === true || !(await onlyGrew(source, places));
     const same_files = known.isOf(run_id);
     const growing = { ...into, state, index, rewritten, same_files };

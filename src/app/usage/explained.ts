@@ -31,7 +31,19 @@ export interface ExplainedLine {
   added: ExplainedFigures;
 }
 
-/** The cost of one model in a run. */
+/** A product in the cost of a model. */
+interface ExplainedTerm {
+  /** Kind of the tokens. `reasoning`: priced as output by agents that do not include it there. */
+  kind: keyof Usage;
+  /** Number of tokens. */
+  tokens: number;
+  /** Price in US dollars per million tokens. */
+  usd_per_million: number;
+  /** Their product in US dollars. */
+  usd: number;
+}
+
+/** The cost of one model in a run, at one price. */
 export interface ExplainedCost {
   /** Name of the model; null: unknown. */
   model: string | null;
@@ -41,6 +53,8 @@ export interface ExplainedCost {
   cost: number | null;
   /** Whether the agent reported the cost, or tacho computed it from prices. */
   source: 'agent' | 'computed' | 'unknown';
+  /** The products that a computed cost is the sum of. Empty for others. */
+  terms: ExplainedTerm[];
 }
 
 /** A run in an explained group. */
@@ -73,4 +87,6 @@ export interface ExplainedUsage {
   report: UsageReport;
   /** The runs of these groups. */
   runs: ExplainedRun[];
+  /** The bundled list of prices, and how many prices tacho.yaml has, which come first. */
+  prices: { name: string; version: string; date: string; own: number };
 }
