@@ -60,7 +60,7 @@ verifies(
         expect([found.path, why ?? null]).toEqual([found.path, null]);
         states.set(state, (states.get(state) ?? 0) + 1);
         const truth = truths.get(found.path) ?? null;
-        // A fork without content of its own has nothing to count. A session that goes on counts both of its runs.
+        // A fork without content of its own has nothing to count. A session that continues counts both of its runs.
         if (run_id === null || truth === null || state === 'shared') continue;
         expected.set(run_id, added(expected.get(run_id) ?? NOTHING, truth));
       }
