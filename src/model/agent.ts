@@ -140,6 +140,8 @@ export interface SessionDecoderOptions {
   path?: string;
   /** Earlier records belong to earlier runs: the file of a resumed session contains those too. */
   since_ms?: number;
+  /** The usage is that of all runs in the file, from `since_ms` on. Default: an agent may report that of the last run. */
+  all_runs?: boolean;
   /** Set if the stream of the run was also recorded: whether the stream reported the run's tokens. */
   stream_usage?: boolean;
 }

@@ -63,6 +63,7 @@ verifies('SE-6', '--max-cost counts the computed cost of an agent that reports n
     tacho(['show', 'last', '--summary'], options),
     tacho(['runs', 'stats'], options),
     tacho(['usage'], options),
+    tacho(['replay', 'last'], options),
   ]);
   for (const { stdout: text } of shown) expect(text).toContain('~$0.0');
 });

@@ -198,9 +198,6 @@ const SEARCH: Texts = {
   8: 'tacho audit lists destructive commands, secrets, network access and approvals',
 };
 
-/** Built by the next merge. */
-const USAGE = new Set([5, 7]);
-
 const COMPARING: Texts = {
   1: 'runs are aligned call by call, the first divergence is marked, and --fail-on divergence gates',
   2: 'several runs: shared calls, where they part, distributions, the medoid; used by eval --repeat',
@@ -216,7 +213,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('CF', CONFORMANCE, now),
   ...requirements('EV', EVALS, now),
   ...requirements('WA', WATCH, (number) => (WATCH_LATER.has(number) ? 'G' : null)),
-  ...requirements('SE', SEARCH, (number) => (USAGE.has(number) ? 'G' : null)),
+  ...requirements('SE', SEARCH, now),
   ...requirements('RR', COMPARING, now),
   ...requirements('DB', DASHBOARD, inPart('E')),
 ];

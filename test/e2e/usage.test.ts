@@ -68,6 +68,10 @@ verifies(['SE-5', 'SE-7'], 'runs are summed up, listed, and explained line by li
     `stdout line ${line.raw.line}, byte ${line.raw.offset} (event ${line.seq})`,
   );
   expect(stdout).toContain('1,234,567 in, 89 out, 500 cache read');
+  const keys = await tacho(['__complete', 'bash', '--', 'usage', '--by', 'm']);
+  expect(keys.stdout).toBe('month\nmodel\n');
+  const labels = await tacho(['__complete', 'fish', '--', 'usage', '--by=label']);
+  expect(labels.stdout).toContain('--by=label:build\n');
   const none = await tacho(['usage', '--until', '2020-01-01']);
   expect(none.stdout).toContain('No usage to 2020-01-01.');
   const mistake = await tacho(['usage', '--by', 'hour']);

@@ -40,9 +40,9 @@ export const session = sessionFiles({
       SUB_AGENT,
       unreadable,
     ),
-  decoder: ({ since_ms } = {}) =>
+  decoder: ({ since_ms, all_runs = false } = {}) =>
     decoder<Session>((to) => {
-      const run = new SessionRun(to);
+      const run = new SessionRun(to, all_runs);
       return {
         since_ms,
         before: (record, part, earlier) => run.before(record, part, earlier),

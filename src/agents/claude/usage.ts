@@ -1,4 +1,5 @@
 /** Token and cost figures as the CLI spells them, and the cost of one run of a session. */
+import { type Drafts, type Time, Writer } from '../kit/drafts.ts';
 import { costOf, nativeOf, type Open, tokensOf } from '../kit/native.ts';
 import { add, isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
 import type { Session } from './generated/native.ts';
@@ -69,13 +70,20 @@ interface Message {
   readonly key: string;
   readonly usage: Open;
   readonly stop_reason: unknown;
+  readonly model: string | null;
+  readonly at_ms: Time;
+  readonly parent: string | null;
 }
 
 /** The root agent's name among the speakers. */
 export const ROOT = '';
 
-/** The cost of a session file's last run: from the CLI's cumulative figures if any, otherwise from the messages. */
-export class SessionSpending {
+/**
+ * The cost of a session file: from the CLI's cumulative figures if any, otherwise from the messages. Of the last run, or of
+ * all runs. Each message is also reported by itself, as a part of the total.
+ */
+export class SessionSpending extends Writer {
+  readonly #all_runs: boolean;
   /** Cumulative over the session's runs. */
   #latest: Spent | null = null;
   #before: Spent | null = null;
@@ -92,6 +100,11 @@ export class SessionSpending {
   /** The session began as a copy of another session, without that session's figures. */
   #forked = false;
 
+  constructor(to: Drafts, all_runs: boolean) {
+    super(to);
+    this.#all_runs = all_runs;
+  }
+
   costState(record: Session['cost-state'], earlier: boolean): void {
     const models = nativeOf(record.modelUsage);
     if (!models) return;
@@ -103,13 +116,18 @@ export class SessionSpending {
       this.#before_is_sure = true;
       return;
     }
-    const shared = this.#forked && this.#latest === null && !this.#before_is_sure;
-    if (!this.#before_is_sure && !this.#repeated) this.#before = this.#latest;
+    // It includes the runs of the copied session. Only the messages show the figures of this run.
+    const shared = this.#forked && !this.#before_is_sure;
+    if (shared && (this.#all_runs || this.#latest === null)) {
+      this.#unpaid = true;
+      if (!this.#all_runs) this.#latest = state;
+      return;
+    }
+    if (!this.#before_is_sure && !this.#all_runs && !this.#repeated) this.#before = this.#latest;
     this.#repeated = true;
     this.#latest = state;
-    // It includes the runs of the copied session. Only the messages show the figures of this run.
-    this.#unpaid = shared;
-    if (shared) return;
+    this.#unpaid = false;
+    for (const message of this.#pending.values()) this.#report(message);
     this.#sum = spent();
     this.#pending.clear();
   }
@@ -128,8 +146,20 @@ export class SessionSpending {
   message(file: string, message: Message): void {
     this.#repeated = false;
     const held = this.#pending.get(file);
-    if (held && held.key !== message.key) add(this.#sum, ofApi(held.usage));
+    if (held && held.key !== message.key) this.#count(held);
     this.#pending.set(file, message);
+  }
+
+  #count(message: Message): void {
+    add(this.#sum, ofApi(message.usage));
+    this.#report(message);
+  }
+
+  #report({ usage, model, at_ms, parent }: Message): void {
+    const figures = ofApi(usage);
+    if (isEmpty(figures)) return;
+    const by = parent === null ? {} : { parent_call_id: parent };
+    this.to.put('usage_reported', { mode: 'add', ...figures, model, ...by }, at_ms);
   }
 
   /** An aborted message has the figures of its beginning. The CLI omits them too. */
@@ -141,7 +171,16 @@ export class SessionSpending {
     if (this.#latest && !this.#unpaid) return minus(this.#latest, this.#before);
     const sum = spent();
     add(sum, this.#sum);
-    for (const message of this.#pending.values()) add(sum, ofApi(message.usage));
+    // Not counted: the session may continue after this end.
+    for (const message of this.#pending.values()) {
+      add(sum, ofApi(message.usage));
+      this.#report(message);
+    }
+    if (this.#all_runs && this.#latest) {
+      add(sum, minus(this.#latest, this.#before));
+      // Messages have no cost.
+      sum.cost_usd = null;
+    }
     return isEmpty(sum) ? null : sum;
   }
 }

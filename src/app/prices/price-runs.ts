@@ -2,11 +2,12 @@
 import { statSync } from 'node:fs';
 import { AGENT_IDS, findAgent } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
-import type { MeasuredRun } from '../../model/usage.ts';
+import type { Usage } from '../../model/parts.ts';
+import type { MeasuredRun, UsageRow } from '../../model/usage.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { OwnPrices } from '../config/prices.ts';
 import { loadUserConfig, userConfigPath } from '../config/user-config.ts';
-import { withCost } from './costs.ts';
+import { pricedRows, withCost } from './costs.ts';
 import { openPrices, type Prices, priceId } from './price-list.ts';
 
 interface Loaded {
@@ -80,6 +81,18 @@ async function priceRuns(index: Index, prices: Prices, only: readonly string[] |
     }
     index.saveCosts(changed);
   }
+}
+
+/** For `RunCost`. */
+export async function costOfRows(
+  agent_id: string,
+  rows: readonly UsageRow[],
+  tokens: Usage,
+): Promise<number | null> {
+  const pricing = (await findAgent(agent_id))?.pricing;
+  const prices = pricing === undefined ? null : await pricesOrNone();
+  if (pricing === undefined || prices === null) return null;
+  return pricedRows(rows, tokens, { pricing, prices }).cost;
 }
 
 /** For `priceAdded`. */

@@ -47,7 +47,7 @@ export function* runsOfRows(
     const { run_id, agent, project, started_ms, labels, success, exit_reason } = row;
     if (run !== null && run.run_id !== run_id) yield run;
     if (run === null || run.run_id !== run_id) {
-      // A session whose turn ended has an outcome, also while the agent waits for the next prompt.
+      // After a turn there is an outcome, also while the agent waits for the next prompt.
       const finished: boolean = exit_reason !== 'incomplete' || !unfinished.has(run_id);
       run = { run_id, agent, project, started_ms, labels, success, finished, rows: [] };
     }

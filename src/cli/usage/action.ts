@@ -27,7 +27,7 @@ export async function showUsage(state: StateDir | null, flags: UsageFlags, io: I
   const { since_ms, until_ms, model, ...query } = await runQuery(state, flags);
   const request: UsageQuery = {
     by: groupsOf(flags.by, flags.subAgents ?? false),
-    since_ms: beginOf(flags.by, { since_ms, until_ms }, Date.now()),
+    since_ms: beginOf(flags.by, { since_ms, until_ms }, groupOf(flags)),
     until_ms: until_ms ?? null,
     model,
     query,
@@ -41,6 +41,9 @@ export async function showUsage(state: StateDir | null, flags: UsageFlags, io: I
   const none = report.total.runs === 0 ? await noneText(state, request, flags, io) : '';
   await print(io, flags, report, () => none || usageText(report, usageStyle(io)));
 }
+
+/** Null: all groups. */
+const groupOf = ({ explain: group }: UsageFlags) => (typeof group === 'string' ? group : null);
 
 const usageStyle = (io: Io): UsageStyle => ({
   ...styleOf(io),
@@ -67,12 +70,12 @@ async function noneText(
 async function explain(
   state: StateDir | null,
   request: UsageQuery,
-  { explain: group, json }: UsageFlags,
+  flags: UsageFlags,
   io: Io,
 ): Promise<void> {
   if (state === null) throw noRuns(await statePath(io));
   const { explainUsage } = await import('../../app/usage/explain.ts');
-  const found = await explainUsage(state, request, typeof group === 'string' ? group : null);
+  const found = await explainUsage(state, request, groupOf(flags));
   const { explainText } = await import('./explain-text.ts');
-  await print(io, json ? { json } : {}, found, () => explainText(found, usageStyle(io)));
+  await print(io, flags, found, () => explainText(found, usageStyle(io)));
 }

@@ -56,7 +56,7 @@ function wrapped(text: string, { columns }: UsageStyle): string[] {
   return [`  ${first}`, ...more.map((line) => `      ${line}`)];
 }
 
-/** `session line 12, byte 3456 (event 7)  2026-11-18 09:13  claude-opus-5-5: adds 12 in, 345 out`. */
+/** `session line 12, byte 3456 (event 7)  2026-11-18 09:13  opus-5: 12 in, 345 out`. */
 function lineText(line: ExplainedLine): string {
   const { at_ms, model, sub_agent, mode, reported, added } = line;
   const who = `${model ?? 'unknown model'}${sub_agent ? ' (sub-agent)' : ''}`;
@@ -84,7 +84,7 @@ function figuresText({ tokens, cost_usd }: ExplainedLine['added']): string {
 
 const exact = (count: number | null) => (count ?? 0).toLocaleString('en-US');
 
-/** `claude-opus-5-5: 12 in × $5 + 345 out × $25 per million = ~$0.0087, computed`. */
+/** `cost of opus-5: 12 in x $5 + 345 out x $25 per million = ~$0.0087`. */
 function costLine({ model, tokens, cost, source, terms }: ExplainedCost): string {
   const who = `cost of ${model ?? 'unknown model'}`;
   if (cost === null) return `${who}: unknown (${figuresText({ tokens, cost_usd: null })})`;
