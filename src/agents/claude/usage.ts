@@ -75,6 +75,11 @@ interface Message {
   readonly parent: string | null;
 }
 
+interface Held extends Message {
+  /** The figures of the message that were reported as a part of the total. */
+  reported: Spent | null;
+}
+
 /** The root agent's name among the speakers. */
 export const ROOT = '';
 
@@ -92,7 +97,7 @@ export class SessionSpending extends Writer {
   /** Sum of the messages since the latest cumulative figure. */
   #sum = spent();
   /** The message of each file that may still get its final usage. Every block repeats the usage; the last counts. */
-  readonly #pending = new Map<string, Message>();
+  readonly #pending = new Map<string, Held>();
   /** Nothing was said since the latest cumulative figure: on a terminal, the CLI writes it twice when it exits. */
   #repeated = false;
   /** A run began after the latest cumulative figure, so the figure does not include it. */
@@ -146,20 +151,28 @@ export class SessionSpending extends Writer {
   message(file: string, message: Message): void {
     this.#repeated = false;
     const held = this.#pending.get(file);
-    if (held && held.key !== message.key) this.#count(held);
-    this.#pending.set(file, message);
+    const same = held?.key === message.key;
+    if (held && !same) this.#count(held);
+    const now = { ...message, reported: same ? held.reported : null };
+    this.#pending.set(file, now);
+    // The figures of an unfinished message count only if it is not aborted.
+    if (typeof message.stop_reason === 'string') this.#report(now);
   }
 
-  #count(message: Message): void {
+  #count(message: Held): void {
     add(this.#sum, ofApi(message.usage));
     this.#report(message);
   }
 
-  #report({ usage, model, at_ms, parent }: Message): void {
+  /** The line that has the figures is the one that is being read, unless the message was unfinished. */
+  #report(message: Held): void {
+    const { usage, model, at_ms, parent, reported } = message;
     const figures = ofApi(usage);
-    if (isEmpty(figures)) return;
+    const news = minus(figures, reported);
+    if (isEmpty(news) || (reported && Object.values(news.usage).every((figure) => !figure))) return;
+    message.reported = figures;
     const by = parent === null ? {} : { parent_call_id: parent };
-    this.to.put('usage_reported', { mode: 'add', ...figures, model, ...by }, at_ms);
+    this.to.put('usage_reported', { mode: 'add', ...news, model, ...by }, at_ms);
   }
 
   /** An aborted message has the figures of its beginning. The CLI omits them too. */
@@ -174,7 +187,7 @@ export class SessionSpending extends Writer {
     // Not counted: the session may continue after this end.
     for (const message of this.#pending.values()) {
       add(sum, ofApi(message.usage));
-      this.#report(message);
+      this.#report({ ...message });
     }
     if (this.#all_runs && this.#latest) {
       add(sum, minus(this.#latest, this.#before));

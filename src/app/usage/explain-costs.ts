@@ -23,12 +23,12 @@ export async function listOfPrices(): Promise<ExplainedUsage['prices']> {
 /** One entry per model, source and price. */
 export async function costsOf(agent: string, rows: readonly CostedRow[]): Promise<ExplainedCost[]> {
   const pricing = (await findAgent(agent))?.pricing;
-  const computed = rows.some((row) => row.computed);
+  const computed = rows.some(({ source }) => source === 'computed');
   const prices = computed ? await (await userPrices()).prices() : null;
   const costs = new Map<string, Costs>();
   for (const row of rows) {
-    const price = row.computed ? priceOf(row, pricing, prices) : null;
-    const source = row.computed ? 'computed' : row.cost === null ? 'unknown' : 'agent';
+    const { source } = row;
+    const price = source === 'computed' ? priceOf(row, pricing, prices) : null;
     const key = JSON.stringify([row.model, source, price]);
     const sum = costs.get(key) ?? { model: row.model, source, price, tokens: NONE, cost: null };
     const tokens = { ...NONE };

@@ -51,8 +51,11 @@ export interface ExplainedCost {
   tokens: Usage;
   /** US dollars; null: unknown. */
   cost: number | null;
-  /** Whether the agent reported the cost, or tacho computed it from prices. */
-  source: 'agent' | 'computed' | 'unknown';
+  /**
+   * Whether the agent reported the cost, or tacho computed it from prices. `elsewhere`: the agent reported one cost for
+   * the whole run, which belongs to another time, model or role.
+   */
+  source: 'agent' | 'computed' | 'unknown' | 'elsewhere';
   /** The products that a computed cost is the sum of. Empty for others. */
   terms: ExplainedTerm[];
 }

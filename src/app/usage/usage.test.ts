@@ -85,6 +85,28 @@ verifies('SE-5', 'forks, resumed sessions and copied histories count once', asyn
   expect(await totals(store)).toEqual(grown);
 });
 
+verifies(
+  'SE-5',
+  'a session that continues next week counts on both days, with all tokens',
+  async () => {
+    const folder = testFolder();
+    using store = openStore({ stateDir: join(folder, 'state') });
+    const { first, second } = twoTurns();
+    // At noon UTC: no time zone has the same day a week later.
+    const at = (text: string, day: string) =>
+      text.replaceAll('2026-11-15T01:', `2026-11-${day}T12:`);
+    writeFileSync(join(folder, `${ID}.jsonl`), at(first, '08') + at(second, '15'));
+    await importing(store, 'claude', [join(folder, `${ID}.jsonl`)]);
+    const { groups, total } = await store.usage(ALL);
+    expect(groups.map(({ tokens_total }) => tokens_total)).toEqual([3094, SECOND]);
+    expect(groups.map(({ keys }) => keys.day)).toEqual([
+      expect.stringMatching(/^2026-11-0[89]$/),
+      expect.stringMatching(/^2026-11-1[56]$/),
+    ]);
+    expect(total).toMatchObject({ runs: 1, tokens_total: 3094 + SECOND });
+  },
+);
+
 test('copies of a resumed session of Codex count once', async () => {
   const folder = testFolder();
   using store = openStore({ stateDir: join(folder, 'state') });

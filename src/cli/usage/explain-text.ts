@@ -87,6 +87,7 @@ const exact = (count: number | null) => (count ?? 0).toLocaleString('en-US');
 /** `cost of opus-5: 12 in x $5 + 345 out x $25 per million = ~$0.0087`. */
 function costLine({ model, tokens, cost, source, terms }: ExplainedCost): string {
   const who = `cost of ${model ?? 'unknown model'}`;
+  if (source === 'elsewhere') return `${who}: in the one cost that the agent reported for the run`;
   if (cost === null) return `${who}: unknown (${figuresText({ tokens, cost_usd: null })})`;
   if (source === 'agent') return `${who}: $${rounded(cost)}, reported by the agent`;
   const products = terms.map(

@@ -15,7 +15,7 @@ const sums = (cost: number | null, more: Partial<UsageSums> = {}): UsageSums => 
     reasoning: 0,
   },
   ...{ tokens_total: 111_922_221, tokens_unknown_runs: 0 },
-  ...{ cost, cost_computed: 0, cost_unknown_runs: 0 },
+  ...{ cost, cost_computed: 0, cost_unknown_runs: 0, cost_elsewhere_runs: 0 },
   ...more,
 });
 
@@ -102,6 +102,13 @@ test('notes list the time, the unknown parts and the models without a price', ()
   expect(text).not.toContain('\u001b');
   const until_ms = new Date(2026, 10, 19).getTime();
   expect(rangeText({ since_ms: null, until_ms })).toBe('to 2026-11-18');
+});
+
+test('a cost that is in another line is neither 0 nor unknown', () => {
+  const groups = [day('a', null, { cost_elsewhere_runs: 12 }), day('b', 2)];
+  const lines = linesOf({ ...REPORT, groups }, 80);
+  expect(lines[1]).toMatch(/ -$/);
+  expect(lines.join('\n')).toContain('Some agents report one cost per run');
 });
 
 test('projects with the same name are shown with their paths', () => {

@@ -78,11 +78,13 @@ export function rangeText({ since_ms, until_ms }: Pick<UsageReport, 'since_ms' |
 }
 
 function notesOf(report: UsageReport): string[] {
-  const { total, without_time_runs } = report;
+  const { groups, total, without_time_runs } = report;
+  const elsewhere = groups.some(({ cost_elsewhere_runs }) => cost_elsewhere_runs > 0);
   const { runs, tokens_unknown_runs, unfinished, cost_computed } = total;
   const range = rangeText(report);
   const notes = [
     range === '' ? '' : `Usage ${range}, in local time.`,
+    elsewhere ? 'Some agents report one cost per run: it is in the line of its last report.' : '',
     cost_computed > 0 ? 'Costs with ~ are computed from prices, at least in part.' : '',
     tokens_unknown_runs > 0
       ? `Tokens are known for ${runs - tokens_unknown_runs} of ${runs} runs.`
