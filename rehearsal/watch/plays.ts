@@ -1,5 +1,5 @@
 /**
- * What a session is made of that a person starts by hand: two prompts, their script, and the calls that its record must
+ * The content of a session that a person starts by hand: two prompts, their script, and the calls that its record must
  * have. The second prompt starts a sub-agent, if the agent has any.
  */
 import { INSIDE, type Rehearsed } from '../agents/agent.ts';

@@ -27,7 +27,7 @@ export type Moment = 'working' | 'waiting' | 'ended';
 export interface Played {
   work: string;
   play: Play;
-  /** What went wrong outside of tacho. */
+  /** Failures of the CLI and of the rehearsal. */
   bad: string[];
   requests: Logged[];
   /** The prompts that reached the CLI. */

@@ -12,7 +12,7 @@ const read = async (agent: Agent, path: string) =>
 
 verifies(
   'WA-6',
-  'a file that its agent writes anew is read before or after, but not between',
+  'a file that its agent rewrites is read before or after the write, but not during it',
   async () => {
     const cline = (await findAgent('cline')) as Agent;
     const path = join(testFolder(), '1700000000_a.messages.json');

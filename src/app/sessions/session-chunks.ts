@@ -57,7 +57,7 @@ export async function* sessionChunks(
     let lines: Iterable<Buffer> | AsyncIterable<Buffer> | null =
       session?.read?.(path) ?? (isCompressed(path) ? unpacked(path) : null);
     if (lines === null && session?.rewritten === true) {
-      const whole = await writtenAnew(path);
+      const whole = await rewritten(path);
       lines = whole && [whole];
     }
     yield* lines === null ? chunksOf(path, from) : behind(lines, from);
@@ -67,10 +67,10 @@ export async function* sessionChunks(
 }
 
 /**
- * A file that its CLI writes anew, in a state in which nobody writes it. Null if it is too large to be compared, or stays
+ * A file that its CLI rewrites as a whole, in a state in which nobody writes it. Null if it is too large to be compared, or stays
  * incomplete: it is read as it is.
  */
-async function writtenAnew(path: string): Promise<Buffer | null> {
+async function rewritten(path: string): Promise<Buffer | null> {
   for (let waited_ms = 0; waited_ms < APP_LIMITS.rewrite_wait_ms; waited_ms += LOOK_MS) {
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found?.isFile() || found.size > APP_LIMITS.rewrite_bytes_max) return null;
