@@ -11,6 +11,8 @@ import { openStateDir } from '../../store/state-dir.ts';
 import { type Closing, endRun } from './close-run.ts';
 import { startRecord } from './record.ts';
 
+const EMPTY = { ...createOutcomeFold({ keepIo: false }).finish(), agent: 'toy' };
+
 /** A run at its end, with a journal that fails when it is closed. */
 function closing(check: () => void): Closing {
   const recording = {
@@ -19,7 +21,7 @@ function closing(check: () => void): Closing {
     index: null,
     recorder: { failed: [] },
     covers: [],
-    measured: () => ({ outcome: { run_id: 'r_1', agent: 'toy', exit_reason: 'ok' }, usage: [] }),
+    measured: () => ({ outcome: { ...EMPTY, run_id: 'r_1', exit_reason: 'ok' }, usage: [] }),
     transcript: () => null,
     close: async () => {},
     journal: {
@@ -57,8 +59,8 @@ verifies(['ST-2', 'ST-5'], 'a run deleted once it is listed is not a lost record
   });
   const { state, run_id } = ending.recording;
   ending.recording.journal.close = async () => {};
-  const outcome = { ...createOutcomeFold({ keepIo: false }).finish(), run_id, agent: 'toy' };
-  ending.recording.measured = () => ({ outcome: { ...outcome, exit_reason: 'ok' }, usage: [] });
+  const outcome = { ...EMPTY, run_id, exit_reason: 'ok' as const };
+  ending.recording.measured = () => ({ outcome, usage: [] });
   // Like a gc between storing the run and the last check of its record.
   deletes = () => {
     bury(state, [run_id]);
