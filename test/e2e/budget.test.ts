@@ -66,6 +66,10 @@ verifies('SE-6', '--max-cost counts the computed cost of an agent that reports n
     tacho(['replay', 'last'], options),
   ]);
   for (const { stdout: text } of shown) expect(text).toContain('~$0.0');
+  const doctor = await tacho(['doctor'], options);
+  expect(doctor.stdout).toMatch(
+    /genai-prices \d+\.\d+\.\d+ of \d{4}-\d\d-\d\d, and 1 price of your/,
+  );
 });
 
 verifies('SE-6', 'an unknown price stops no run, and the warning names the model', async () => {

@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
+import { recordingsIn } from '../../../test/test-agent.ts';
 import { allAgents } from '../../agents/registry.ts';
 import { Report } from '../../lib/schema/mistakes.ts';
 import { readYaml } from '../../lib/schema/yaml.ts';
@@ -226,6 +227,37 @@ verifies(
     }
   },
 );
+
+verifies('SE-6', 'the figures of each agent are priced by its own rules', async () => {
+  const own = [{ name: '*', price: { input: 1, output: 10, cache_read: 0.1, cache_write: 2 } }];
+  const prices = await openPrices(own);
+  const tokens = { ...TOKENS, cache_write: 500_000 };
+  // $1 in, $1 out, $0.20 read from the cache, $1 written to it; $0.50 for reasoning that is not a part of the output.
+  for (const { id, pricing } of await allAgents()) {
+    if (pricing === undefined) continue;
+    const { outcome } = withCost(runWith([{ model: 'any', tokens }]), pricing, prices);
+    const beside = pricing.reasoning === 'beside' ? 0.5 : 0;
+    expect([id, outcome.metrics.cost]).toEqual([id, expect.closeTo(3.2 + beside, 9)]);
+  }
+});
+
+verifies('SE-6', 'recordings agree with the rule of their agent about reasoning', async () => {
+  const broken: string[] = [];
+  for (const { id, pricing } of await allAgents()) {
+    const folder = join(import.meta.dirname, '../../agents', id, 'testdata');
+    if (pricing === undefined || !existsSync(folder)) continue;
+    const found = recordingsIn(folder).flatMap(({ truth, scenario }) => {
+      const { reasoning = null, output = null } = truth?.usage ?? {};
+      return reasoning === null || output === null
+        ? []
+        : [{ scenario, beside: reasoning > output }];
+    });
+    // More reasoning than output cannot be a part of it.
+    const wrong = found.filter(({ beside }) => beside && pricing.reasoning === 'in_output');
+    broken.push(...wrong.map(({ scenario }) => `${id} ${scenario}`));
+  }
+  expect(broken).toEqual([]);
+});
 
 test('every agent that reports tokens but no cost declares how its tokens are priced', async () => {
   const lacking = (await allAgents()).filter(
