@@ -65,9 +65,10 @@ verifies(
         expected.set(run_id, added(expected.get(run_id) ?? NOTHING, truth));
       }
     }
-    // One Claude session was resumed; two files are copies of other sessions.
+    // One Claude session was resumed; one file is a copy, and a Cursor session is one if the checkout gave both files the
+    // same time: its records have none.
     expect(states.get('grown')).toBe(1);
-    expect(states.get('shared')).toBe(2);
+    expect([1, 2]).toContain(states.get('shared'));
     expect(expected.size).toBeGreaterThan(200);
     using index = openIndex(openStateDir(path));
     const sums = new Map<string, Usage>();
