@@ -1,4 +1,4 @@
-/** How soon a watcher has what an agent wrote, and which sessions it imports first. The figures are in bench/watch.ts. */
+/** The delay until a watcher has new records, and the order of the first import. The figures are in bench/watch.ts. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
