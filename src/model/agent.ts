@@ -166,7 +166,7 @@ interface SessionQuery {
  * Where the main files of sessions are: below a folder, with a name pattern per level. The first group of the last pattern
  * that has one is the session's id. Or a database that has many sessions.
  */
-export type SessionPlace =
+type SessionPlace =
   | { readonly root: string; readonly names: readonly RegExp[] }
   | { readonly database: string };
 
@@ -197,7 +197,7 @@ export interface SessionFiles {
   places?(env: NodeJS.ProcessEnv): readonly SessionPlace[];
   /** False if the file belongs to a sub-agent although its name does not show it, or is not readable. */
   isMain?(path: string, memo?: Memo): Promise<boolean>;
-  /** Set if files of sub-agents are in the same places, and `isMain` tells them apart. */
+  /** Set if files of sub-agents are in the same places, and `isMain` is false for them. */
   readonly parts_in_places?: true;
   /** Names of files beside main files that are no sessions, although they look like them. */
   readonly beside?: RegExp;

@@ -184,8 +184,6 @@ const WATCH: Texts = {
   15: 'killed at any moment: nothing is lost and nothing twice',
   16: 'notifications by rules: desktop, webhook, command',
 };
-/** Built in a later session of the same part. */
-const WATCH_LATER = new Set([8, 10]);
 
 const SEARCH: Texts = {
   1: 'tacho search finds runs and events by words, phrases, prefixes and fields; mistakes have a position',
@@ -212,7 +210,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('LP', LIVE, now),
   ...requirements('CF', CONFORMANCE, now),
   ...requirements('EV', EVALS, now),
-  ...requirements('WA', WATCH, (number) => (WATCH_LATER.has(number) ? 'G' : null)),
+  ...requirements('WA', WATCH, now),
   ...requirements('SE', SEARCH, now),
   ...requirements('RR', COMPARING, now),
   ...requirements('DB', DASHBOARD, inPart('E')),
