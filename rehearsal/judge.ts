@@ -126,9 +126,11 @@ export function judgeCalls(
 ): string[] {
   const found = callsIn(records);
   const aligned = expect.any_order ? inOrderOf(expect.calls, found) : found;
+  const placed = (parent: number) => aligned.indexOf(found[parent] as ExpectedCall);
   const comparable = aligned.map((call, i) => {
     const { or, status, exit_code } = expect.calls[i] ?? call;
-    const { exit_code: code, ...rest } = or === call.status ? { ...call, status } : call;
+    const { exit_code: code, parent, ...own } = or === call.status ? { ...call, status } : call;
+    const rest = parent === undefined ? own : { ...own, parent: placed(parent) };
     return shown(exit_code === undefined ? rest : { ...rest, exit_code: code ?? null });
   });
   const bad = differs('calls', comparable.join(', '), expect.calls.map(shown).join(', '));

@@ -15,7 +15,7 @@ import { type Result, terminalTable, titleOf, unique } from './matrix.ts';
 import { type Rehearsal, rehearse } from './rehearse.ts';
 import { whyNoSandbox } from './sandbox.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
-import { rehearseWatch } from './watch/rehearse.ts';
+import { rehearseWatch, WATCHED } from './watch/rehearse.ts';
 
 const PROJECT = dirname(import.meta.dirname);
 const HELP = `npm run rehearse -- [AGENT…] [options]
@@ -143,7 +143,7 @@ function writeDocs(results: readonly Result[]): void {
   const before = JSON.parse(readFileSync(RESULTS, 'utf8')) as Kept[];
   const kept = withResults(before, results, {
     pins: REHEARSED,
-    scenarios: SCENARIOS.map(({ name }) => name),
+    scenarios: [...SCENARIOS.map(({ name }) => name), ...WATCHED],
     date: new Date().toISOString().slice(0, 10),
   });
   writeFileSync(RESULTS, `${JSON.stringify(kept, null, 2)}\n`);

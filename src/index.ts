@@ -65,7 +65,7 @@ export type {
   Retention as RetentionRule,
 } from './model/agent.ts';
 export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
-export type { ApproveMode, CallStatus, FailOn } from './model/words.ts';
+export type { ApproveMode, CallStatus, CostSource, FailOn } from './model/words.ts';
 export type { Caught as RunFailure } from './projections/fail-on.ts';
 export type { ReportedCall } from './projections/run-report.ts';
 export * from './store.ts';

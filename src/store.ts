@@ -50,12 +50,20 @@ export type {
   RunComparison,
   Spread,
 } from './model/comparison.ts';
-export type { DataOf, Event, EventData, EventEnvelope, EventKind, EventOf } from './model/event.ts';
+export type {
+  DataOf,
+  Event,
+  EventData,
+  EventEnvelope,
+  EventKind,
+  EventOf,
+  Raw,
+} from './model/event.ts';
 export type { Artifact, OutcomeCall, RunOutcome } from './model/outcome.ts';
 export type { Completeness, RunConfig, RunLimits, Usage } from './model/parts.ts';
 export type { Transcript, TranscriptCall, TranscriptMessage } from './model/transcript.ts';
 export type { RunStateName, UnfinishedState } from './model/unfinished.ts';
-export type { AuditCategory, AuditSeverity, ExitReason } from './model/words.ts';
+export type { AuditCategory, AuditSeverity, CostSource, ExitReason } from './model/words.ts';
 export { type AlignOptions, alignCalls } from './projections/compare/align.ts';
 export { type CallFacts, callsOf } from './projections/compare/call-facts.ts';
 export type { Sketch } from './projections/compare/similarity.ts';

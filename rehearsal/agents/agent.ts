@@ -48,6 +48,8 @@ export interface OnTerminal {
   args: readonly string[];
   /** Files in its home instead of those of the same names: it asks nothing at its first start in `work`. */
   home?(work: string): Readonly<Record<string, string>>;
+  /** Questions at its first start: a text in each, and the keys that answer it. */
+  answers?: readonly (readonly [string, string])[];
   /** Keys that end it, one after the other. */
   quit: readonly string[];
 }
@@ -68,6 +70,10 @@ export interface Rehearsed {
   reports_calls_late?: true;
   /** Accepts input while it runs. */
   takes_input?: true;
+  /** Calls of the scenario `subagent` as its session file has them; absent: the same as in its record. */
+  filed_calls?: Expected['calls'];
+  /** It cannot continue a session without a terminal. */
+  one_prompt?: true;
   /** Absent: it is not rehearsed on a terminal. */
   terminal?: OnTerminal;
   /** Machine-wide settings, which must be hidden. */

@@ -62,6 +62,7 @@ export const cline: Rehearsed = {
       mcpServers: { toybox: TOYBOX },
     }),
   },
+  one_prompt: true,
   machine_settings: [],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool: tool.replace(/^mcp__/, ''), input },
   setUp: (need) =>

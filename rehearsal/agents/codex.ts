@@ -88,6 +88,8 @@ export const codex: Rehearsed = {
     home: (work) => ({
       '.codex/config.toml': `${CONFIG}\n[projects.${JSON.stringify(work)}]\ntrust_level = "trusted"\n`,
     }),
+    // It suggests a newer model.
+    answers: [['Use existing model', '\x1b']],
     quit: ['\x03', '\x03'],
   },
   machine_settings: ['/etc/codex'],
@@ -95,6 +97,12 @@ export const codex: Rehearsed = {
   setUp: (need) =>
     need === 'skill' ? { files: { [SKILL_PATH]: SKILL }, args: [] } : { files: {}, args: MCP_ARGS },
   without: {},
+  filed_calls: [
+    { tool: 'Task', status: 'ok' },
+    { tool: 'wait_agent', status: 'ok' },
+    { tool: 'Read', status: 'ok', parent: 0 },
+    { tool: 'Bash', status: 'error', exit_code: 4, parent: 0 },
+  ],
   differs: {
     // The end record of a failed turn has no figures, and the session file has none either.
     'provider-error': { complete: false },

@@ -49,7 +49,11 @@ export const copilot: Rehearsed = {
     COPILOT_PROVIDER_MAX_OUTPUT_TOKENS: '8192',
     COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '2000000',
   },
-  terminal: { args: ['--allow-all'], quit: ['/exit', '\r'] },
+  terminal: {
+    args: ['--allow-all'],
+    answers: [['Do you trust the files', '\r']],
+    quit: ['/exit', '\r'],
+  },
   machine_settings: [],
   native: ({ tool, input }) => NATIVE[tool]?.(input) ?? { tool, input },
   setUp: (need) =>

@@ -1,6 +1,6 @@
 /** Kilo: a variant of OpenCode with its own names for folders and variables. */
 import { INSIDE, type Rehearsed, SKILL_FILE } from './agent.ts';
-import { CONFIG, MCP_CONFIG, opencode, RIPGREP } from './opencode.ts';
+import { ALLOWING, CONFIG, MCP_CONFIG, opencode, RIPGREP } from './opencode.ts';
 
 /** The main package's newest version needs a build that is not published. */
 const BUILD = '@kilocode/cli-linux-x64';
@@ -28,6 +28,11 @@ export const kilo: Rehearsed = {
     PATH: opencode.env.PATH ?? INSIDE.bin,
   },
   home: { '.config/kilo/kilo.json': CONFIG },
+  terminal: {
+    args: [],
+    home: () => ({ '.config/kilo/kilo.json': ALLOWING }),
+    quit: ['\x03', '\x03'],
+  },
   machine_settings: ['/etc/kilo'],
   setUp: (need) =>
     need === 'skill'

@@ -38,6 +38,9 @@ export const CONFIG = JSON.stringify({
   },
 });
 
+/** On a terminal, a person would have to answer. */
+export const ALLOWING = CONFIG.replaceAll('"ask"', '"allow"');
+
 export const MCP_CONFIG = JSON.stringify({
   mcp: { toybox: { type: 'local', command: [TOYBOX.command, ...TOYBOX.args], enabled: true } },
 });
@@ -73,7 +76,11 @@ export const opencode: Rehearsed = {
   },
   home: { '.config/opencode/opencode.json': CONFIG },
   reports_calls_late: true,
-  terminal: { args: [], quit: ['\x03', '\x03'] },
+  terminal: {
+    args: [],
+    home: () => ({ '.config/opencode/opencode.json': ALLOWING }),
+    quit: ['\x03', '\x03'],
+  },
   machine_settings: ['/etc/opencode'],
   native: ({ tool, input }) =>
     NATIVE[tool]?.(input) ?? { tool: tool.replace(/^mcp__(\w+?)__/, '$1_'), input },

@@ -9,7 +9,7 @@ import { openStore, type StatedRun, type Store } from '../../src/store.ts';
 import { INSIDE, type Rehearsed } from '../agents/agent.ts';
 import { REHEARSED } from '../agents/index.ts';
 import { FirstRecords } from './first-records.ts';
-import { compareStores, type Facts, factsOf, importAnew } from './record.ts';
+import { compareStores, type Facts, factsOf, importFresh } from './record.ts';
 import { type Moment, type Played, playSession, type Staged } from './session.ts';
 import { Watch } from './watcher.ts';
 
@@ -27,12 +27,9 @@ export interface Seen {
   run_ids: string[];
 }
 
-export interface SessionReport extends Omit<Played, 'play'> {
+export interface SessionReport extends Played {
   agent: string;
   name: string;
-  calls: Played['play']['calls'];
-  final_text: string;
-  wanted_prompts: number;
   seen: Seen[];
   /** From the first record with content to the line of the watcher; null: not measured. */
   delay_ms: number | null;
@@ -44,7 +41,7 @@ export interface SessionReport extends Omit<Played, 'play'> {
 export interface Report {
   sessions: SessionReport[];
   kills: number;
-  /** What a fresh import of the same files has differently. */
+  /** Differences from a fresh import of the same files. */
   differences: string[];
 }
 
@@ -86,12 +83,12 @@ async function played(agent: Rehearsed, scene: Scene): Promise<SessionReport> {
   const begun_ms = Date.now();
   const terminal = name === 'watched' ? (agent.terminal ?? null) : null;
   const port = FIRST_PORT + REHEARSED.indexOf(agent);
-  const { play, ...rest } = await playSession({
+  const session = await playSession({
     ...{ agent, port, name, terminal, moment },
     sessionIn: () => session_id,
   });
   await sleep(SETTLE_MS);
-  const rows = await rowsIn(store, rest.work);
+  const rows = await rowsIn(store, session.work);
   const runs = await Promise.all(rows.map(({ run_id }) => factsOf(store, run_id)));
   const first = watch.rows.find(({ run_id }) => run_id !== null && run_id === rows.at(-1)?.run_id);
   const written_ms =
@@ -100,14 +97,10 @@ async function played(agent: Rehearsed, scene: Scene): Promise<SessionReport> {
       : ((await scene.first.of(first.path, join(INSIDE.room, 'tmp', 'first'))) ??
         runs.at(-1)?.first_ms ??
         null);
-  const { calls, final_text, prompts } = play;
   return {
-    ...rest,
+    ...session,
     agent: agent.id,
     name,
-    calls,
-    final_text,
-    wanted_prompts: prompts.length,
     seen,
     delay_ms: first === undefined || written_ms === null ? null : first.at_ms - written_ms,
     runs,
@@ -157,12 +150,12 @@ async function main(): Promise<void> {
     report.runs = await Promise.all(rows.map(({ run_id }) => factsOf(store, run_id)));
   }
   const fresh = `${INSIDE.room}/fresh`;
-  await importAnew({ ...ENV, TACHO_HOME: fresh });
-  using anew = openStore({ stateDir: fresh });
+  await importFresh({ ...ENV, TACHO_HOME: fresh });
+  using imported = openStore({ stateDir: fresh });
   const report: Report = {
     sessions: [...steady, ...killed],
     kills: watch.kills,
-    differences: await compareStores(store, anew),
+    differences: await compareStores(store, imported),
   };
   writeFileSync(`${INSIDE.room}/report.json`, JSON.stringify(report));
 }

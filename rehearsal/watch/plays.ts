@@ -1,10 +1,13 @@
 /**
- * What a session is made of that a person starts by hand: two prompts, their script, and the calls that its record must
+ * The content of a session that a person starts by hand: two prompts, their script, and the calls that its record must
  * have. The second prompt starts a sub-agent, if the agent has any.
  */
 import { INSIDE, type Rehearsed } from '../agents/agent.ts';
 import { type ExpectedCall, SCENARIOS } from '../scenarios.ts';
 import { fill, type Script, type Step, type Turn } from '../server/scenario.ts';
+
+/** The first prompt's answer, if there is no second one. */
+const FAILED = 'It failed.';
 
 /** Long enough to look at the session while the call runs. */
 const CALL_S = 4;
@@ -19,7 +22,7 @@ const FIRST = {
         input: { command: `touch started; sleep ${CALL_S}; exit 3`, description: 'Run it' },
       },
     ],
-    [{ text: 'It failed.' }],
+    [{ text: FAILED }],
   ] satisfies Turn[],
   calls: [
     { tool: 'Read', status: 'ok' },
@@ -36,11 +39,12 @@ export interface Play {
   final_text: string;
 }
 
-export function playOf(agent: Rehearsed, work: string): Play {
+export function playOf(agent: Rehearsed, work: string, one_prompt: boolean): Play {
   const name = agent.without.subagent === undefined ? 'subagent' : 'bash-fail';
   const second = SCENARIOS.find((scenario) => scenario.name === name);
   if (second === undefined) throw new Error(`there is no scenario ${name}`);
-  const { calls, final_text = '' } = { ...second.expect, ...agent.differs[name] };
+  const { final_text = '', ...expect } = { ...second.expect, ...agent.differs[name] };
+  const calls = (name === 'subagent' ? agent.filed_calls : undefined) ?? expect.calls;
   const native = (turns: readonly Turn[]): Turn[] =>
     turns.map((turn) => ('error' in turn ? turn : turn.map((step) => nativeStep(agent, step))));
   const agents = (second.script.agents ?? []).map(({ match, turns }) => ({
@@ -50,6 +54,16 @@ export function playOf(agent: Rehearsed, work: string): Play {
   const turns = native([...FIRST.turns, ...second.script.turns]);
   // On a terminal, a sub-agent may work in the background: its end is one more turn.
   const script = { turns, agents, repeat_last: true };
+  const first = fill({ turns: native(FIRST.turns) }, { WORK: work });
+  const { length } = FIRST.turns;
+  if (one_prompt)
+    return {
+      prompts: [FIRST.prompt],
+      turns: [length],
+      script: { ...first, repeat_last: true },
+      calls: FIRST.calls,
+      final_text: FAILED,
+    };
   return {
     prompts: [FIRST.prompt, second.prompt],
     turns: [FIRST.turns.length, second.script.turns.length],

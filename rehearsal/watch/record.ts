@@ -1,4 +1,4 @@
-/** What the store has of a run, and the comparison with a fresh import of the same files. */
+/** The facts in the store about a run, and the comparison with a fresh import of the same files. */
 import { spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { createRunEventProjection } from '../../src/projections/run-event.ts';
@@ -50,7 +50,7 @@ export async function factsOf(store: Store, run_id: string): Promise<Facts> {
   };
 }
 
-export function importAnew(env: NodeJS.ProcessEnv): Promise<void> {
+export function importFresh(env: NodeJS.ProcessEnv): Promise<void> {
   const out = openSync(`${INSIDE.out}/import`, 'w');
   const tacho = `${INSIDE.project}/bin/tacho.cjs`;
   const child = spawn(process.execPath, [tacho, 'watch', '--once', '--json'], {
@@ -61,12 +61,15 @@ export function importAnew(env: NodeJS.ProcessEnv): Promise<void> {
   return new Promise((resolve) => child.on('exit', () => resolve()));
 }
 
-/** The events of a run, whatever the order in which its files were read. Numbers and the digest depend on that order. */
+/**
+ * The events of a run, whatever the order in which its files were read: numbers, places and the digest depend on that
+ * order.
+ */
 async function contentOf(store: Store, run_id: string): Promise<string[]> {
   const events = await eventsOf(store, run_id);
-  const said = events.map(({ kind, data, raw }) => {
+  const said = events.map(({ kind, data }) => {
     const { digest: _, ...kept } = data as { digest?: unknown };
-    return JSON.stringify([kind, kept, raw]);
+    return JSON.stringify([kind, kept]);
   });
   return said.sort();
 }

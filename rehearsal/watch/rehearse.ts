@@ -9,11 +9,14 @@ import { enter, INSIDE_UID } from '../sandbox.ts';
 import type { Job, Report } from './inside.ts';
 import { judgeSession } from './judge.ts';
 
+/** The scenarios, as they are named in the results. */
+export const WATCHED = ['watched', 'watched-killed'] as const;
+
 const LIMIT_MS = 20 * 60_000;
 /** Agents that are used at the same time. */
 const PARALLEL = 3;
 /** The least number of times that the watcher is killed. */
-const KILLS = Number(process.env.KILLS ?? 100);
+const KILLS = 100;
 
 export interface WatchRehearsal {
   installed: readonly { agent: Rehearsed; at: Installed }[];

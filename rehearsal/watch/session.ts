@@ -7,7 +7,7 @@ import { findAgent } from '../../src/agents/registry.ts';
 import { INSIDE, type OnTerminal, type Rehearsed } from '../agents/agent.ts';
 import type { Logged } from '../server/main.ts';
 import { amongOthers, type Play, playOf } from './plays.ts';
-import { openTerminal } from './terminal.ts';
+import { openTerminal, type Terminal } from './terminal.ts';
 
 export interface Staged {
   agent: Rehearsed;
@@ -27,7 +27,7 @@ export type Moment = 'working' | 'waiting' | 'ended';
 export interface Played {
   work: string;
   play: Play;
-  /** What went wrong outside of tacho. */
+  /** Failures of the CLI and of the rehearsal. */
   bad: string[];
   requests: Logged[];
   /** The prompts that reached the CLI. */
@@ -38,6 +38,8 @@ const POLL_MS = 50;
 const LIMIT_MS = 60_000;
 /** A turn has ended when the CLI shows nothing new for this time. */
 const SETTLED_MS = 1_500;
+const READY_LIMIT_MS = 8_000;
+const TYPING_TRIES = 5;
 const QUIT_LIMIT_MS = 10_000;
 
 async function until(test: () => boolean, limit_ms = LIMIT_MS): Promise<boolean> {
@@ -75,7 +77,7 @@ class Session {
     this.#staged = staged;
     this.#title = `${agent.id}-${name}`;
     this.work = `${INSIDE.work}/${this.#title}`;
-    const play = playOf(agent, this.work);
+    const play = playOf(agent, this.work, staged.terminal === null && agent.one_prompt === true);
     this.played = { work: this.work, play, bad: [], requests: [], prompts: 0 };
     this.#env = {
       HOME: INSIDE.home,
@@ -131,6 +133,14 @@ class Session {
     await this.#staged.moment('working', this.work);
   }
 
+  /** A file: one CLI opens it by its name. */
+  #stdin(text: string | null): 'ignore' | number {
+    if (text === null) return 'ignore';
+    const path = `${INSIDE.out}/${this.#title}.prompt`;
+    writeFileSync(path, text);
+    return openSync(path, 'r');
+  }
+
   async #byCommand(): Promise<void> {
     const { agent } = this.#staged;
     const launch = (await findAgent(agent.id))?.launch;
@@ -139,7 +149,7 @@ class Session {
     const out = openSync(`${INSIDE.out}/${this.#title}.out`, 'a');
     for (const prompt of this.played.play.prompts) {
       const resume = this.played.prompts === 0 ? null : this.#staged.sessionIn(this.work);
-      if (this.played.prompts > 0 && (resume === null || agent.id === 'cline')) break;
+      if (this.played.prompts > 0 && resume === null) break;
       const plan = launch({
         prompt,
         approve: 'all',
@@ -153,9 +163,8 @@ class Session {
       const child = spawn(plan.command, [...plan.args], {
         cwd: this.work,
         env: { ...this.#env, ...plan.env },
-        stdio: [plan.stdin === null ? 'ignore' : 'pipe', out, out],
+        stdio: [this.#stdin(plan.stdin), out, out],
       });
-      child.stdin?.end(plan.stdin);
       const code = await Promise.race([exitOf(child), sleep(LIMIT_MS, -1, { ref: false })]);
       if (code !== 0) {
         child.kill('SIGKILL');
@@ -168,16 +177,30 @@ class Session {
     }
   }
 
-  async #onTerminal({ args, quit }: OnTerminal): Promise<void> {
+  /** Types a prompt. A CLI that starts may show a moving picture first, ask questions, and lose what is typed. */
+  async #type(terminal: Terminal, prompt: string, { answers = [] }: OnTerminal): Promise<void> {
+    for (let tries = 0; tries < TYPING_TRIES; tries++) {
+      await terminal.quiet(SETTLED_MS, READY_LIMIT_MS);
+      for (const [text, keys] of tries === 0 && this.played.prompts > 0 ? [] : answers) {
+        if (!terminal.shown().includes(text)) continue;
+        terminal.send(keys);
+        await terminal.quiet(SETTLED_MS, READY_LIMIT_MS);
+      }
+      if (await terminal.type(prompt)) return;
+    }
+    this.played.bad.push(`${JSON.stringify(prompt)} is not shown`);
+  }
+
+  async #onTerminal(used: OnTerminal): Promise<void> {
+    const { args, quit } = used;
     const { agent } = this.#staged;
     const program = agent.package.program?.split('/').at(-1) ?? agent.id;
     const terminal = openTerminal([program, ...args], { cwd: this.work, env: this.#env });
     const called = this.#whenCalled();
     let wanted = 0;
     try {
-      await terminal.quiet(SETTLED_MS, LIMIT_MS);
       for (const [place, prompt] of this.played.play.prompts.entries()) {
-        await terminal.type(prompt);
+        await this.#type(terminal, prompt, used);
         wanted += this.played.play.turns[place] ?? 0;
         if (!(await until(() => this.#answers() >= wanted))) {
           this.played.bad.push(`prompt ${place + 1}: the turn did not end`);

@@ -17,6 +17,10 @@ const POLL_MS = 50;
 /** Programs take a line end right after a text as part of what was pasted. */
 const ENTER_AFTER_MS = 400;
 
+const SHOWN_WITHIN_MS = 4_000;
+/** Of the latest output, if more than is kept was shown. */
+const SEARCHED_CHARS = 8 * 1024;
+
 const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
 
 export interface Terminal {
@@ -27,8 +31,8 @@ export interface Terminal {
   /** Waits until nothing was shown for this time, but not longer than `limit_ms`. */
   quiet(quiet_ms: number, limit_ms: number): Promise<void>;
   send(keys: string): void;
-  /** Types a text, and Enter. */
-  type(text: string): Promise<void>;
+  /** Types a text, and Enter once it is shown. False: it is not shown. */
+  type(text: string): Promise<boolean>;
 }
 
 export function openTerminal(
@@ -64,9 +68,19 @@ export function openTerminal(
         await sleep(POLL_MS);
     },
     async type(text) {
+      // Programs that are not ready yet lose what is typed.
+      const last_word = text.split(' ').at(-1) ?? text;
+      const before = shown.length;
       send(text);
-      await sleep(ENTER_AFTER_MS);
-      send('\r');
+      for (let waited_ms = 0; waited_ms < SHOWN_WITHIN_MS; waited_ms += POLL_MS) {
+        await sleep(POLL_MS);
+        const since = shown.slice(Math.min(before, KEPT_CHARS - SEARCHED_CHARS));
+        if (!since.includes(last_word)) continue;
+        await sleep(ENTER_AFTER_MS);
+        send('\r');
+        return true;
+      }
+      return false;
     },
   };
 }

@@ -30,6 +30,10 @@ export const APP_LIMITS = {
   restore_flush_runs: 64,
   /** Characters kept of each text in an event that exceeds `entry_bytes_max`. */
   cut_text_chars: 64 * 1024,
+  /** An agent writes its whole session file in milliseconds, even on a busy machine. */
+  rewrite_wait_ms: 1_000,
+  /** A larger session file of this kind is read while the agent may write it: it would take too much memory. */
+  rewrite_bytes_max: 16 * 1024 * 1024,
   /** Bytes that an import reads before garbage is collected: saves about 40 MB of memory compared with conversions. */
   import_collect_bytes: 32 * 1024 * 1024,
   /** Processes that one import starts. Each takes about 150 MB. */
@@ -120,6 +124,8 @@ export const APP_LIMITS = {
   watch_all_ms: 600_000,
   /** The same for all folders if some of them cannot be watched. */
   watch_poll_ms: 5_000,
+  /** The pause after looking at them, as a multiple of the CPU time that it took: at most 0.2 % of one core. */
+  watch_poll_pause: 500,
   /** How often the watcher writes its health, and looks at the states of runs. */
   watch_report_ms: 5_000,
   /** How often folders of agents that do not exist are looked for. */
@@ -146,9 +152,22 @@ export const APP_LIMITS = {
   watch_beside_ms: 30_000,
   /** How long a watcher has to end with its collector: it can be killed at any time. */
   watch_stop_ms: 5_000,
+  /** Sessions after which a watcher collects garbage: each leaves about a MB, and it runs for weeks. */
+  watch_collect_sessions: 128,
   /** Runs that a watcher keeps open for growth in memory, and how long after their last growth. */
   open_runs_max: 32,
   open_run_ms: 600_000,
+  /**
+   * The text of a compressed session file, in relation to its size. Repetitive sessions reach some hundreds; a file that was
+   * made to fill a disk or to take forever reaches many thousands.
+   */
+  unpacked_ratio_max: 1_000,
+  /** A short file may exceed the ratio up to this text. */
+  unpacked_bytes_free: 64 * 1024 * 1024,
+  /** How often the watcher looks for files with unknown names, at most: this reads all folders. */
+  watch_strays_ms: 60_000,
+  /** How long after a failure that may pass, such as a locked database, a session is tried again. */
+  watch_retry_ms: 5_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
   watch_slice_ms: 500,
   /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */

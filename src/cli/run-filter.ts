@@ -44,8 +44,11 @@ export const LABEL_FLAG = [
   labelArgument,
 ] as const;
 
-/** `timed`: the subject of the times. */
-export function withRunFilters(command: Command, timed = 'runs started'): Command {
+/** `timed`, `of_model`: the subjects of the times and of the model. */
+export function withRunFilters(
+  command: Command,
+  { timed = 'runs started', of_model = 'runs' } = {},
+): Command {
   return command
     .option(
       '--since <time>',
@@ -56,7 +59,7 @@ export function withRunFilters(command: Command, timed = 'runs started'): Comman
     .option(...HERE_FLAG)
     .option(...PROJECT_FLAG)
     .option('--agent <id>', 'only runs of this agent')
-    .option('--model <name>', 'only runs of models with this text in their names')
+    .option('--model <name>', `only ${of_model} of models with this text in their names`)
     .option(...LABEL_FLAG)
     .option('--status <status>', 'only runs with this status: ok, failed, or an exit reason');
 }

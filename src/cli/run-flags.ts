@@ -1,5 +1,6 @@
 /** Flags of the commands that run agents. */
 import type { Command } from 'commander';
+import { COST_IN_TIME } from '../agents/cost-in-time.ts';
 import { countFrom, INSECURE_HELP, numberLike } from './arguments.ts';
 
 export const seconds = numberLike('a number of seconds greater than 0', (value) => value > 0);
@@ -27,7 +28,11 @@ export function collectorFlags(command: Command, what: string): Command {
 
 export function limitFlags(command: Command): Command {
   return command
-    .option('--max-cost <usd>', 'stop the run when it costs more', dollars)
+    .option(
+      '--max-cost <usd>',
+      `stop the run when it costs more; in time only with ${COST_IN_TIME.join(', ')}`,
+      dollars,
+    )
     .option(
       '--max-tokens <n>',
       'stop the run when it uses more tokens, cached ones included',

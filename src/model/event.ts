@@ -34,6 +34,7 @@ export const Raw = Type.Object({
   offset: Count,
   file: Type.Optional(Type.String()),
 });
+/** The raw line that an event was decoded from. */
 export type Raw = Static<typeof Raw>;
 
 const Names = Nullable(Type.Array(Type.String()));

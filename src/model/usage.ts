@@ -5,7 +5,7 @@ import type { Usage } from './parts.ts';
 /** Length of the periods that usage is counted in: the offset of every time zone is a multiple of it. */
 export const USAGE_PERIOD_MS = 15 * 60 * 1000;
 
-/** What one model used for a run in a quarter of an hour. The rows of a run sum up to the figures of its outcome. */
+/** Usage of one model by a run in a quarter of an hour. The rows of a run sum up to the figures of its outcome. */
 export interface UsageRow {
   /** Start of the quarter of an hour, UTC. Null: the events have no time. */
   at_ms: number | null;

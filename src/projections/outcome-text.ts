@@ -1,5 +1,5 @@
 /** The outcome of a run as text for people. Contract: the text contains no foreign control characters. */
-import { callsText, costText, durationText, plural, tokensText } from '../lib/figures.ts';
+import { callsText, durationText, plural, sourcedCost, tokensText } from '../lib/figures.ts';
 import { localTime } from '../lib/local-time.ts';
 import { evidenceText, recordText, resultText } from '../lib/record-words.ts';
 import { columns } from '../lib/terminal-text.ts';
@@ -55,7 +55,7 @@ export function headText(head: RunHead, style: HumanStyle, more: HeadMore = {}):
       'usage',
       joined(
         tokensText(tokensUsed(head.usage), head.usage),
-        cost === null ? 'cost unknown' : costText(cost),
+        cost === null ? 'cost unknown' : sourcedCost(cost, head.cost_source),
       ),
     ],
     ['files', filesText(head.files)],

@@ -14,6 +14,10 @@ const KINDS = ['input', 'output', 'cache_read', 'cache_write', 'reasoning'] as c
 const NO_COST = 1e-9;
 
 type Figures = Usage & { cost: number | null };
+type Reported = Pick<
+  RunOutcome['metrics'],
+  'tokens' | 'cost' | 'cost_source' | 'start_time_ms' | 'end_time_ms' | 'model_name'
+>;
 type Place = Pick<UsageRow, 'at_ms' | 'model' | 'sub_agent'>;
 type Row = Place & { figures: Figures };
 
@@ -41,7 +45,7 @@ export class UsageRows {
   }
 
   /** Of the whole run. Figures of the root agent without a model are the run's model's. */
-  rowsOf({ metrics }: RunOutcome): UsageRow[] {
+  rowsOf({ metrics }: { metrics: Reported }): UsageRow[] {
     const { tokens, start_time_ms, end_time_ms, model_name } = metrics;
     const cost = metrics.cost_source === 'agent' ? metrics.cost : null;
     const own = new UsageRows();

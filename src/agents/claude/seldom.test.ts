@@ -108,3 +108,15 @@ test('a record of many results takes linear time', () => {
   expect(cpuMs() - before).toBeLessThan(3_000);
   expect(out.filter(({ kind }) => kind === 'call_finished')).toHaveLength(ids.length);
 });
+
+verifies(
+  ['AG-10', 'WA-3'],
+  'figures that a session on a terminal ends with twice count once',
+  () => {
+    const usage = { x: { inputTokens: 400, outputTokens: 1, costUSD: 0.5 } };
+    const figures = { type: 'cost-state', sessionId: 's', totalCostUSD: 0.5, modelUsage: usage };
+    const turn = said('claude-x', { type: 'text', text: 'a' });
+    const { tokens, cost } = outcomeOf(filed(turn, figures, figures)).metrics;
+    expect([tokens.input, cost]).toEqual([400, 0.5]);
+  },
+);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
+import { testFolder } from '../../../test/fixtures/folder.ts';
 import {
   eventsOf,
   filledIn,
@@ -17,6 +18,7 @@ import { type Truth, wrongFacts } from '../../../test/truth.ts';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import type { LaunchRequest, SessionDecoderOptions } from '../../model/agent.ts';
+import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
 import { gemini } from './index.ts';
 
@@ -285,7 +287,7 @@ describe('stdout', () => {
   verifies('AG-10', 'input excludes cached tokens, in earlier spellings too', () => {
     const tokens = (given: unknown) =>
       outcomeOf(stdout(init, ended({ stats: given }))).metrics.tokens;
-    const rest = { cache_write: null, reasoning: null };
+    const rest = { cache_write: null, reasoning: 0 };
     expect(tokens(stats)).toEqual({ input: 4, output: 2, cache_read: 1, ...rest });
     expect(tokens({ input_tokens: 9, output_tokens: 2, cached: 3 })).toMatchObject({ input: 6 });
     expect(tokens({ input_tokens: 9 })).toMatchObject({ input: 9, output: null });
@@ -566,9 +568,11 @@ describe('session files', () => {
       for (const text of [silent, spoken]) {
         const events = readBack(Buffer.from(text), { since_ms: 0, stream_usage: false });
         expect(kindsOf(events, 'agent_ended')).toEqual([]);
-        expect(kindsOf(events, 'usage_reported').map(({ data }) => data.usage)).toEqual([
-          { input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 },
-        ]);
+        expect(
+          kindsOf(events, 'usage_reported')
+            .map(({ data }) => data.usage)
+            .slice(1),
+        ).toEqual([{ input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 }]);
       }
     },
   );
@@ -581,9 +585,11 @@ describe('session files', () => {
     pipeline.push('stdout', stream!.bytes);
     pipeline.endOfInput('stdout');
     const filled = await filledIn(gemini, pipeline, file!);
-    expect(kindsOf(filled, 'usage_reported').map(({ data }) => data.usage)).toEqual([
-      { input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 },
-    ]);
+    expect(
+      kindsOf(filled, 'usage_reported')
+        .map(({ data }) => data.usage)
+        .slice(1),
+    ).toEqual([{ input: 5180, output: 25, cache_read: 0, cache_write: null, reasoning: 0 }]);
   });
 });
 
@@ -678,4 +684,23 @@ describe('launch', () => {
     );
     expect(gemini.launch({ ...request, approve: 'edits' }).args).toContain('auto_edit');
   });
+});
+
+verifies(['WA-1', 'WA-9'], 'the folder of a session is in a file beside its sessions', async () => {
+  const project = join(testFolder(), 'shop');
+  const chats = join(project, 'chats');
+  await mkdir(chats, { recursive: true });
+  const path = join(chats, 'session-2026-01-01T00-00-11111111.jsonl');
+  const cwd = () => {
+    const decoder = gemini.session?.decoder({ path });
+    const drafts: Draft[] = [];
+    decoder?.record({ sessionId: ID, startTime: at(0), kind: 'main' }, drafts);
+    decoder?.end(drafts);
+    return drafts.flatMap(({ kind, data }) => (kind === 'session_started' ? [data.cwd] : []));
+  };
+  expect(cwd()).toEqual([null]);
+  await writeFile(join(project, '.project_root'), '/home/user/shop');
+  expect(cwd()).toEqual(['/home/user/shop']);
+  await writeFile(join(project, '.project_root'), 'shop');
+  expect(cwd()).toEqual([null]);
 });

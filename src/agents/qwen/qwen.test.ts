@@ -537,7 +537,7 @@ describe('session files', () => {
     const texts = drafts.flatMap((d) => (d.kind === 'message_finished' ? [d.data.text] : []));
     const inputs = drafts.flatMap((d) => (d.kind === 'usage_reported' ? [d.data.usage.input] : []));
     const ids = drafts.flatMap((d) => (d.kind === 'session_started' ? [d.data.session_id] : []));
-    expect([texts, inputs, ids]).toEqual([['two', 'b'], [1], [ID]]);
+    expect([texts, inputs, ids]).toEqual([['two', 'b'], [1, 1], [ID]]);
   });
 
   verifies(['AG-3', 'AG-12'], "a sub-agent's calls are recorded once, wherever they appear", () => {
@@ -547,6 +547,7 @@ describe('session files', () => {
       function_name: 'read_file',
       function_args: { file_path: '/p/a' },
       status: 'success',
+      decision: 'auto_accept',
       prompt_id: `${ID}#explore-1#0`,
     });
     const own = [
@@ -579,7 +580,13 @@ describe('session files', () => {
       calls(start as Fields, asked as Fields, unconfirmed, ...rest, ...answers(listed)),
       calls(unconfirmed, ...answers(listed)),
       calls(unconfirmed, ...answers({})),
-    ]).toEqual([both, both, both, both]);
+      calls(unconfirmed, ...own, ...answers({})),
+    ]).toEqual([both, both, both, both, both]);
+    // A watcher may read the main file's records before those of the sub-agent's file.
+    const growing = filed(prompt('go'), agent, unconfirmed, ...own, ...answers({}));
+    expect(kindsOf(growing, 'call_decided').map(({ data }) => data.source)).toEqual([
+      'auto_accept',
+    ]);
   });
 
   verifies('AG-3', "calls of the CLI's own agents do not belong to the run", () => {

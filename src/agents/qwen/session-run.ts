@@ -99,7 +99,7 @@ export class SessionRun extends Writer {
     } else if (call) {
       if (this.to.root) this.#end = null;
       this.#calls.request({ id: call.id, name: call.name, input: call.args });
-      this.#unconfirmed.delete(idOf(call.id) ?? '');
+      this.#confirm(idOf(call.id) ?? '');
     } else if (typeof part.text === 'string') {
       if (part.thought === true) this.to.thinking(part.text, message_id);
       else this.to.message('assistant', part.text, { message_id });
@@ -134,6 +134,18 @@ export class SessionRun extends Writer {
       this.#telemetry.delete(answer.call_id);
       if (parent !== null) this.#unconfirmed.delete(answer.call_id);
     }
+  }
+
+  /** The sub-agent's file was written after the main file's telemetry. */
+  #confirm(call_id: string): void {
+    const held = this.#unconfirmed.get(call_id);
+    this.#unconfirmed.delete(call_id);
+    if (held !== undefined && this.#calls.open.has(call_id)) this.#decided(call_id, held.event);
+  }
+
+  #decided(call_id: string, { decision }: Telemetry): void {
+    const source = textOf(decision);
+    if (ALLOWED.has(source)) this.to.decided(call_id, 'allow', null, source);
   }
 
   #listed(record: Session['tool_result'], call_id: string): void {
@@ -195,8 +207,7 @@ export class SessionRun extends Writer {
     if (call_id === null) return;
     this.#telemetry.set(call_id, telemetryFacts(event));
     if (this.#calls.open.has(call_id)) {
-      const source = textOf(event.decision);
-      if (ALLOWED.has(source)) this.to.decided(call_id, 'allow', null, source);
+      this.#decided(call_id, event);
       return;
     }
     const agent = agentOf(event);

@@ -56,6 +56,7 @@ export class Rebuilt {
   /** An entry of the run's own capture. */
   push(entry: { seq: number; body: string }): void {
     this.#seq = entry.seq;
+    this.#closing.interrupt();
     this.#read(entry);
   }
 

@@ -7,6 +7,7 @@ import type { Journal, JournalEntry } from '../../store/journal/journal.ts';
 import { bury } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { priced } from '../prices/priced.ts';
 
 export class RestoreBatch {
   readonly #to: { state: StateDir; index: Index; journal: Journal };
@@ -40,7 +41,7 @@ export class RestoreBatch {
     const ids = this.#runs.map(({ outcome }) => outcome.run_id);
     if (failsAt('before_visible')) dieHere();
     bury(state, ids, 'restored');
-    index.saveRuns(this.#runs, [], this.#grown);
+    index.saveRuns(await Promise.all(this.#runs.map(priced)), [], this.#grown);
     this.#runs = [];
     this.#grown.clear();
   }

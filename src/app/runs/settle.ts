@@ -20,6 +20,7 @@ import {
 import { readTombstones, removeRows } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { priceAdded } from '../prices/priced.ts';
 import { Ledger } from '../sessions/import-ledger.ts';
 import { OpenRuns } from './open-runs.ts';
 import { rebuildRun } from './rebuilt.ts';
@@ -36,14 +37,18 @@ export interface Settled {
   report: ReadReport;
 }
 
-/** Adds a row for every finished run in these segments. Under the store lock, or with a private index. */
+/**
+ * Adds a row for every finished run in these segments. Under the store lock, or with a private index. `again`: listed
+ * runs that are read again.
+ */
 export async function settle(
   state: StateDir,
   index: Index,
   segments: ReadonlyMap<string, number>,
+  again: Iterable<string> = [],
 ): Promise<Settled> {
   const work = new Settling(state, index);
-  await work.run(segments);
+  await work.run(segments, again);
   const { added, unread, report } = work;
   // If a segment is unreadable, the runs that it replaces are unknown.
   if (report.unreadable === 0) replaceImports(state, index, added);
@@ -54,6 +59,7 @@ export async function settle(
     return whole ? covered > 0 : covered >= bytes && !unread.has(segment);
   };
   index.settle(new Map([...segments].filter(([segment, bytes]) => isSettled(segment, bytes))));
+  await priceAdded(index, [...added]);
   const { unfinished, foreign } = work;
   return { added: [...added], unfinished, foreign: foreign.size, unread, report };
 }
@@ -93,7 +99,7 @@ class Settling {
     this.#catalogue = createCatalogue(state.journal, index);
   }
 
-  async run(segments: ReadonlyMap<string, number>): Promise<void> {
+  async run(segments: ReadonlyMap<string, number>, again: Iterable<string>): Promise<void> {
     this.#finishDeleted();
     const deleted = readTombstones(this.#state);
     const fresh = this.#index.runIds(1).length === 0;
@@ -105,7 +111,7 @@ class Settling {
       listed.set(session, known);
       return !known;
     };
-    const late = new Set<string>();
+    const late = new Set<string>(again);
     const hasGrown = this.#growth(isNew);
     const covered = this.#index.coversNothing() ? [] : segments.keys();
     for (const segment of covered)

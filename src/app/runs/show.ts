@@ -11,6 +11,7 @@ import type { UnfinishedState } from '../../model/unfinished.ts';
 import { type TranscriptView, viewOf } from '../../projections/transcript.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { withStoredCost } from '../prices/costs.ts';
 import { findRunId, journalledEvents } from './replay.ts';
 import { TranscriptWriter } from './transcript-writer.ts';
 import { unfinishedOf } from './unfinished.ts';
@@ -36,8 +37,9 @@ export async function showRun(
 ): Promise<void> {
   const run_id = await findRunId(state, run);
   using writer = new TranscriptWriter({ tmp: state.tmp });
-  const { view, pieces } = writer.finish(await writer.pushAll(journalledEvents(state, run_id)));
   const outcome = storedOutcome(state, run_id);
+  const recorded = await writer.pushAll(journalledEvents(state, run_id));
+  const { view, pieces } = writer.finish(withStoredCost(recorded, outcome));
   await show({ view, outcome, unfinished: await unfinishedOf(state, run_id), json: pieces });
 }
 

@@ -162,12 +162,19 @@ export class StoredRuns {
 
   async usage(options: UsageOptions = {}): Promise<UsageReport> {
     const { usageForProgram } = await import('../usage/usage-for-program.ts');
-    return usageForProgram(await this.#state(), options);
+    return usageForProgram(await this.#usageState(), options);
   }
 
   async explainUsage(options: ExplainUsageOptions = {}): Promise<ExplainedUsage> {
     const { explainForProgram } = await import('../usage/usage-for-program.ts');
-    return explainForProgram(await this.#state(), options);
+    return explainForProgram(await this.#usageState(), options);
+  }
+
+  async #usageState(): Promise<StateDir | null> {
+    const state = await this.#state();
+    const { currentUsage } = await import('../prices/current-usage.ts');
+    if (state !== null) await currentUsage(state, this.#say);
+    return state;
   }
 
   /** Null if there is no store. */

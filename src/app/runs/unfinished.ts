@@ -25,11 +25,11 @@ export async function unfinishedStates(index: Index, now_ms = Date.now()): Promi
   const newer = new Map<string, number>();
   rows.sort((a, b) => b.evidence.last_ms - a.evidence.last_ms);
   for (const { run_id, agent, evidence } of rows) {
-    const programs = (await findAgent(agent))?.binaries ?? [];
+    const { binaries = [], process_names = [] } = (await findAgent(agent)) ?? {};
     const place = `${agent} ${evidence.cwd}`;
     const before = newer.get(place) ?? 0;
     newer.set(place, before + 1);
-    const process = find(programs, evidence.cwd, before);
+    const process = find([...binaries, ...process_names], evidence.cwd, before);
     const old = now_ms - evidence.last_ms >= APP_LIMITS.unfinished_age_ms;
     const state = old && process.is !== 'alive' ? null : stateOf(evidence, process, now_ms);
     if (state !== null) states.set(run_id, state);

@@ -185,7 +185,6 @@ export class Recording {
   /** Journals the provisional end. */
   async close(end: readonly Event[], places: ReadonlyMap<string, PartPlace>): Promise<Recorded> {
     await this.#flush();
-    await this.recorder.flush();
     this.#ended = [];
     this.#closings = await this.recorder.close(end, this.#closings);
     this.#check();

@@ -1,10 +1,21 @@
 /** The bytes of a session's files: plain, compressed, or from the agent's own reader. */
-import { closeSync, constants, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { isCompressed } from '../../lib/compressed.ts';
-import { fileError } from '../../lib/errors.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Agent } from '../../model/agent.ts';
+import { APP_LIMITS } from '../limits.ts';
 
 /** Chunks of a file from an offset on, each valid until the next is requested. Errors name the file. */
 export async function* chunksOf(path: string, from = 0): AsyncGenerator<Buffer> {
@@ -43,10 +54,42 @@ export async function* sessionChunks(
   from = 0,
 ): AsyncGenerator<Buffer> {
   try {
-    const lines = session?.read?.(path) ?? (isCompressed(path) ? unpacked(path) : null);
+    let lines: Iterable<Buffer> | AsyncIterable<Buffer> | null =
+      session?.read?.(path) ?? (isCompressed(path) ? unpacked(path) : null);
+    if (lines === null && session?.rewritten === true) {
+      const whole = await rewritten(path);
+      lines = whole && [whole];
+    }
     yield* lines === null ? chunksOf(path, from) : behind(lines, from);
   } catch (cause) {
     throw fileError(cause, path, 'read');
+  }
+}
+
+/**
+ * A file that its CLI rewrites as a whole, in a state in which nobody writes it. Null if it is too large to be compared, or stays
+ * incomplete: it is read as it is.
+ */
+async function rewritten(path: string): Promise<Buffer | null> {
+  for (let waited_ms = 0; waited_ms < APP_LIMITS.rewrite_wait_ms; waited_ms += LOOK_MS) {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (!found?.isFile() || found.size > APP_LIMITS.rewrite_bytes_max) return null;
+    const bytes = readFileSync(path);
+    if (isWhole(bytes)) return bytes;
+    if (Date.now() - found.mtimeMs > APP_LIMITS.rewrite_wait_ms) return null;
+    await sleep(LOOK_MS);
+  }
+  return null;
+}
+
+const LOOK_MS = 20;
+
+function isWhole(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString('utf8'));
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -54,13 +97,26 @@ async function* unpacked(path: string): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: LIMITS.read_chunk_bytes });
   const text = createZstdDecompress({ chunkSize: LIMITS.read_chunk_bytes });
   file.on('error', (error) => text.destroy(error));
+  let bytes = 0;
   try {
-    yield* file.pipe(text) as AsyncIterable<Buffer>;
+    for await (const chunk of file.pipe(text) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      const free = bytes <= APP_LIMITS.unpacked_bytes_free;
+      if (!free && bytes > file.bytesRead * APP_LIMITS.unpacked_ratio_max) throw tooLong(path);
+      yield chunk;
+    }
   } finally {
     file.destroy();
     text.destroy();
   }
 }
+
+const tooLong = (path: string) =>
+  new TachoError(
+    'input_unreadable',
+    `${path}: its text is more than ${APP_LIMITS.unpacked_ratio_max} times as long as the file, as in a file that was made to fill a disk`,
+    { stage: 'read' },
+  );
 
 /** The bytes after the first `skipped` ones. */
 async function* behind(

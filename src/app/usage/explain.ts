@@ -2,12 +2,10 @@
 import { findAgent } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import type { Usage } from '../../model/parts.ts';
 import type { UsageRow } from '../../model/usage.ts';
 import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
 import { type Contribution, ContributionFold } from '../../projections/usage/contributions.ts';
 import {
-  type CostedRow,
   inQuarters,
   isRequested,
   keyReader,
@@ -19,7 +17,8 @@ import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { projectName } from '../runs/projects.ts';
 import { journalledEvents } from '../runs/replay.ts';
-import type { ExplainedCost, ExplainedLine, ExplainedRun, ExplainedUsage } from './explained.ts';
+import { costsOf, listOfPrices } from './explain-costs.ts';
+import type { ExplainedLine, ExplainedRun, ExplainedUsage } from './explained.ts';
 import { type UsageQuery, usedRuns } from './usage.ts';
 
 /** `group`: one group, as the report shows it; null: all. */
@@ -41,7 +40,7 @@ export async function explainUsage(
     runs.push(await explainRun(state, index, whole, (row) => isChosen(whole, row)));
   }
   if (group !== null && runs.length === 0) throw unknownGroup(group);
-  return { report: fold.report(), runs };
+  return { report: fold.report(), runs, prices: await listOfPrices() };
 }
 
 const unknownGroup = (group: string) =>
@@ -57,8 +56,10 @@ type Chooser = (run: UsedRun, row: UsageRow) => boolean;
 function chooser(request: UsageQuery, group: string | null): Chooser {
   const keysOf = keyReader(request.by);
   const times = inQuarters(request);
+  // The table shows the first day of a week too.
+  const name = group?.replace(/^(\d+-W\d\d) from [\d-]{5}/, '$1') ?? null;
   return (run, row) =>
-    isRequested(run, row, times) && (group === null || namesOf(keysOf(run, row)).includes(group));
+    isRequested(run, row, times) && (name === null || namesOf(keysOf(run, row)).includes(name));
 }
 
 /** The names of a group: the value of its first key, or of all. */
@@ -95,7 +96,7 @@ async function explainRun(
     path: file === null ? null : await pathOf(outcome, run.project),
     ...{ success: run.success, finished: run.finished },
     lines: lines.map(lineOf),
-    costs: costsOf(run.rows.filter(isChosen)),
+    costs: await costsOf(run.agent, run.rows.filter(isChosen)),
   };
 }
 
@@ -114,27 +115,4 @@ async function pathOf({ agent, session_id }: RunOutcome, project: string | null)
   const files = (await findAgent(agent))?.session;
   const where = { session_id, cwd: project ?? process.cwd(), env: process.env };
   return (await files?.find(where)) ?? null;
-}
-
-const plus = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);
-
-function costsOf(rows: readonly CostedRow[]): ExplainedCost[] {
-  const costs = new Map<string, ExplainedCost>();
-  for (const { model, tokens, cost, computed } of rows) {
-    const source = computed ? 'computed' : cost === null ? 'unknown' : 'agent';
-    const key = JSON.stringify([model, source]);
-    const none = {
-      input: null,
-      output: null,
-      cache_read: null,
-      cache_write: null,
-      reasoning: null,
-    };
-    const before = costs.get(key) ?? { model, tokens: none, cost: null, source };
-    const sum = { ...before.tokens };
-    for (const [name, value] of Object.entries(tokens))
-      sum[name as keyof Usage] = plus(sum[name as keyof Usage], value);
-    costs.set(key, { ...before, tokens: sum, cost: plus(before.cost, cost) });
-  }
-  return [...costs.values()];
 }

@@ -31,7 +31,19 @@ export interface ExplainedLine {
   added: ExplainedFigures;
 }
 
-/** The cost of one model in a run. */
+/** A product in the cost of a model. */
+interface ExplainedTerm {
+  /** Kind of the tokens. `reasoning`: priced as output by agents that do not include it there. */
+  kind: keyof Usage;
+  /** Number of tokens. */
+  tokens: number;
+  /** Price in US dollars per million tokens. */
+  usd_per_million: number;
+  /** Their product in US dollars. */
+  usd: number;
+}
+
+/** The cost of one model in a run, at one price. */
 export interface ExplainedCost {
   /** Name of the model; null: unknown. */
   model: string | null;
@@ -39,8 +51,13 @@ export interface ExplainedCost {
   tokens: Usage;
   /** US dollars; null: unknown. */
   cost: number | null;
-  /** Whether the agent reported the cost, or tacho computed it from prices. */
-  source: 'agent' | 'computed' | 'unknown';
+  /**
+   * Whether the agent reported the cost, or tacho computed it from prices. `elsewhere`: the agent reported one cost for
+   * the whole run, which belongs to another time, model or role.
+   */
+  source: 'agent' | 'computed' | 'unknown' | 'elsewhere';
+  /** The products that a computed cost is the sum of. Empty for others. */
+  terms: ExplainedTerm[];
 }
 
 /** A run in an explained group. */
@@ -73,4 +90,6 @@ export interface ExplainedUsage {
   report: UsageReport;
   /** The runs of these groups. */
   runs: ExplainedRun[];
+  /** The bundled list of prices, and how many prices tacho.yaml has, which come first. */
+  prices: { name: string; version: string; date: string; own: number };
 }

@@ -50,22 +50,28 @@ export function groupsOf(by: readonly string[], sub_agents: boolean): string[] {
   return sub_agents ? [...new Set(by), 'role'] : [...new Set(by)];
 }
 
-/** `since_ms`, or the default beginning if neither a beginning nor an end is requested. */
-export function beginOf(
-  by: readonly string[],
-  { since_ms, until_ms }: { since_ms?: number | undefined; until_ms?: number | undefined },
-  now_ms: number,
-): number | null {
-  if (since_ms !== undefined || until_ms !== undefined) return since_ms ?? null;
-  return shownFrom(by.find(isPeriod) ?? 'day', now_ms);
+interface Times {
+  since_ms?: number | undefined;
+  until_ms?: number | undefined;
 }
 
-function queryOf(name: string, options: UsageOptions, state: StateDir | null): UsageQuery {
-  const { by = ['day'], subAgents = false, ...filter } = options;
+/** The requested beginning, or the default one. Null: none, also for a named group, which may be of any time. */
+export function beginOf(
+  by: readonly string[],
+  { since_ms, until_ms }: Times,
+  group: string | null,
+): number | null {
+  if (since_ms !== undefined || until_ms !== undefined) return since_ms ?? null;
+  const period = by.find(isPeriod);
+  return group !== null && period !== undefined ? null : shownFrom(period ?? 'day', Date.now());
+}
+
+function queryOf(name: string, options: ExplainUsageOptions, state: StateDir | null): UsageQuery {
+  const { by = ['day'], subAgents = false, group = null, ...filter } = options;
   const { since_ms, until_ms, model, ...query } = filterOf(name, filter, state);
   return {
     by: groupsOf(by, subAgents),
-    since_ms: beginOf(by, { since_ms, until_ms }, Date.now()),
+    since_ms: beginOf(by, { since_ms, until_ms }, group),
     until_ms: until_ms ?? null,
     model,
     query,
@@ -87,9 +93,11 @@ export async function explainForProgram(
   options: ExplainUsageOptions,
 ): Promise<ExplainedUsage> {
   checkOptions('explainUsage', options, EXPLAIN_FIELDS);
-  const { group, ...asked } = options;
-  const query = queryOf('explainUsage', asked, state);
-  if (state === null) return { report: new UsageReportFold(query).report(), runs: [] };
+  const query = queryOf('explainUsage', options, state);
   const { explainUsage } = await import('./explain.ts');
-  return explainUsage(state, query, group ?? null);
+  if (state === null) {
+    const { listOfPrices } = await import('./explain-costs.ts');
+    return { report: new UsageReportFold(query).report(), runs: [], prices: await listOfPrices() };
+  }
+  return explainUsage(state, query, options.group ?? null);
 }

@@ -47,7 +47,7 @@ export function* runsOfRows(
     const { run_id, agent, project, started_ms, labels, success, exit_reason } = row;
     if (run !== null && run.run_id !== run_id) yield run;
     if (run === null || run.run_id !== run_id) {
-      // A session whose turn ended has an outcome, also while the agent waits for the next prompt.
+      // After a turn there is an outcome, also while the agent waits for the next prompt.
       const finished: boolean = exit_reason !== 'incomplete' || !unfinished.has(run_id);
       run = { run_id, agent, project, started_ms, labels, success, finished, rows: [] };
     }
@@ -67,8 +67,8 @@ const rowOf = ({
   ...{ at_ms, model, sub_agent, tokens, cost_usd, computed_usd },
 });
 
-/** An agent that reports only the cost of the whole run has it in one row: the others add nothing. */
 function costOf({ cost_usd, computed_usd, run_cost_source }: RunUsage) {
-  if (cost_usd === null && computed_usd !== null) return { cost: computed_usd, computed: true };
-  return { cost: cost_usd ?? (run_cost_source === 'agent' ? 0 : null), computed: false };
+  if (cost_usd !== null) return { cost: cost_usd, source: 'agent' as const };
+  if (computed_usd !== null) return { cost: computed_usd, source: 'computed' as const };
+  return { cost: null, source: run_cost_source === 'agent' ? 'elsewhere' : 'unknown' } as const;
 }

@@ -35,6 +35,10 @@ export interface Health {
   set_aside: { path: string; why: string }[];
   /** How many there are. */
   set_aside_count: number;
+  /** Files that look like sessions, but are not imported. */
+  strays: string[];
+  /** How many there are. */
+  strays_count: number;
   /** Notifications since it started. Null: there are no rules. */
   notified: NotifyStatus | null;
   /** The connection to a collector. Null: there is none. */

@@ -4,6 +4,7 @@
  * only read when they changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createCollecting } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
@@ -23,6 +24,7 @@ import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
 import type { NotifyMemory } from './notify-memory.ts';
 import { Seen } from './seen.ts';
+import { StrayNotes } from './stray-notes.ts';
 import { SubAgents } from './sub-agents.ts';
 import type { WatchLive } from './watch-live.ts';
 
@@ -77,12 +79,18 @@ export class Watcher {
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
   #reconciled_ms: number | null = null;
+  readonly #strays: StrayNotes;
+  /** Called with the number of sessions that were imported. */
+  readonly #collect = createCollecting(APP_LIMITS.watch_collect_sessions);
   #caught_up = false;
+  /** When folders that cannot be watched may be looked at again. */
+  #poll_from = 0;
   #wake: () => void = () => undefined;
 
   constructor(parts: WatcherParts) {
     this.#parts = parts;
     this.#seen = new Seen(parts.index);
+    this.#strays = new StrayNotes(parts.agents, parts.env);
     this.#sub_agents = new SubAgents(parts.index);
     this.#change = lastChange(parts.state);
     this.#folders = new Folders(parts.agents, parts.env, (path) => {
@@ -103,7 +111,7 @@ export class Watcher {
       setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
       setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
       setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
-      setInterval(() => this.#folders.unwatched > 0 && this.#all(), APP_LIMITS.watch_poll_ms),
+      setInterval(() => this.#pollUnwatched(), APP_LIMITS.watch_poll_ms),
       setInterval(() => this.#folders.appeared() && this.#all(), APP_LIMITS.watch_appear_ms),
     ];
     try {
@@ -139,6 +147,8 @@ export class Watcher {
     for (const target of families.flat()) this.#queue.set(target.path, target);
     await this.#work(memo);
     this.#caught_up = true;
+    memo.clear();
+    this.#collect(Number.POSITIVE_INFINITY);
     await this.#report();
     await this.#parts.caughtUp();
   }
@@ -151,8 +161,10 @@ export class Watcher {
       for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? []) {
         // Others are in files, which are found as such.
         if (!path.startsWith(database)) break;
+        if (path !== database) this.#seen.set_aside.delete(database);
         // It may change again within the same tick of the clock.
-        const stamp = `${modified_ms}${now_ms - modified_ms < RACY_MS ? ' at most' : ''}`;
+        const racy = path !== database && now_ms - modified_ms < RACY_MS;
+        const stamp = `${modified_ms}${racy ? ' at most' : ''}`;
         if (this.#seen.isNew(agent, path, String(modified_ms)))
           targets.push({ agent, path, by_name: false, stamp });
       }
@@ -174,9 +186,12 @@ export class Watcher {
 
   /** Files that changed a short time ago. */
   *#inUse(age_ms: number = APP_LIMITS.watch_hot_age_ms): Generator<Candidate, void> {
+    yield* this.#folders.recent(age_ms);
     const since_ms = Date.now() - age_ms;
-    for (const one of this.#folders.files.values())
-      if (Math.max(one.modified_ms, this.#sub_agents.modifiedMs(one.path)) >= since_ms) yield one;
+    for (const path of this.#sub_agents.writtenSince(since_ms)) {
+      const one = this.#folders.files.get(path);
+      if (one !== undefined && one.modified_ms < since_ms) yield one;
+    }
   }
 
   /** Waits for a hint or the next look. */
@@ -196,6 +211,7 @@ export class Watcher {
   async #gather(): Promise<void> {
     const hints = [...this.#hints];
     this.#hints.clear();
+    for (const path of hints) if (!this.#folders.files.has(path)) this.#strays.note(path);
     const fresh = [...this.#fresh.splice(0), ...hints.flatMap((path) => this.#folders.taken(path))];
     const memo: Memo = new Map();
     for (const candidate of fresh)
@@ -223,7 +239,18 @@ export class Watcher {
     }
   }
 
+  /** As often as it may cost. */
+  #pollUnwatched(): void {
+    if (this.#folders.unwatched === 0 || performance.now() < this.#poll_from) return;
+    const before = process.cpuUsage();
+    this.#all();
+    const { user, system } = process.cpuUsage(before);
+    const cpu_ms = (user + system) / 1000;
+    this.#poll_from = performance.now() + cpu_ms * APP_LIMITS.watch_poll_pause;
+  }
+
   #all(): void {
+    this.#strays.due = true;
     this.#reconciled_ms = Date.now();
     this.#found(this.#folders.scan());
   }
@@ -285,6 +312,7 @@ export class Watcher {
 
   #took(target: ImportTarget, imported: Imported): void {
     this.#seen.add(target, imported);
+    if (imported.may_pass) setTimeout(() => this.#again(target), APP_LIMITS.watch_retry_ms).unref();
     const { state, run_id } = imported;
     if (run_id !== null && (state === 'imported' || state === 'grown'))
       this.#parts.live?.changed(run_id, this.#caught_up && state === 'grown');
@@ -295,7 +323,15 @@ export class Watcher {
       const outcome = run_id === null ? null : this.#parts.index.getRun(run_id);
       if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
     }
+    this.#collect(1);
     this.#parts.took(imported, this.#queue.size);
+  }
+
+  #again(target: ImportTarget): void {
+    const { path } = target;
+    if (this.#folders.databases.has(path)) this.#folders.forgetDatabase(path);
+    else this.#queue.set(path, target);
+    this.#wake();
   }
 
   /** New events of a run. Its row may not exist yet. */
@@ -349,6 +385,7 @@ export class Watcher {
       unwatched: this.#folders.unwatched,
       set_aside: set_aside.slice(0, SET_ASIDE_SHOWN),
       set_aside_count: set_aside.length,
+      ...(await this.#strays.current()),
       notified: notifier?.status() ?? null,
       live: live?.status() ?? null,
     });

@@ -1,7 +1,7 @@
 /** Runs as lines of a table: one line per run at every width. In a pipe every cell is whole. */
 import { projectName } from '../../app/runs/projects.ts';
 import type { StatedRun } from '../../app/runs/unfinished.ts';
-import { costText, durationText } from '../../lib/figures.ts';
+import { durationText, sourcedCost } from '../../lib/figures.ts';
 import { fittingColumns } from '../../lib/fitting-columns.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { localMinute, localZone, shortTime } from '../../lib/local-time.ts';
@@ -97,7 +97,7 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
     { head: 'TOOK', cell: ({ row }) => took(row), figure: true, rank: 3 },
     {
       head: 'COST',
-      cell: ({ row }) => known(row.cost, costText),
+      cell: ({ row }) => known(row.cost, (usd) => sourcedCost(usd, row.cost_source)),
       figure: true,
       rank: 6,
       useful: (rows) => long || rows.some((row) => row.cost !== null),

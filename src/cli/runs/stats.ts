@@ -3,7 +3,7 @@ import { catchUpState } from '../../app/runs/catch-up.ts';
 import { NO_STATS, type Stats, type StatsRow, statsOf } from '../../app/runs/retention.ts';
 import { barText } from '../../lib/bar.ts';
 import { createColours } from '../../lib/colours.ts';
-import { bytesText, costText, countText } from '../../lib/figures.ts';
+import { bytesText, countText, sourcedCost } from '../../lib/figures.ts';
 import { columns, forTerminal, tableLines } from '../../lib/terminal-text.ts';
 import type { SumKey } from '../../store/index/index-schema.ts';
 import type { StateDir } from '../../store/state-dir.ts';
@@ -74,6 +74,10 @@ function notes({ runs, cost_known_runs, tokens_known_runs }: StatsRow): string {
     .join('');
 }
 
+/** A sum with a computed part is marked as computed. */
+const costIn = ({ cost_computed_runs }: StatsRow, usd: number) =>
+  sourcedCost(usd, cost_computed_runs > 0 ? 'computed' : 'agent');
+
 function cells(row: StatsRow, { unicode }: Io): string[] {
   const sign = unicode ? '≥' : '>=';
   const atLeast = (known: number, text: string) => (known < row.runs ? `${sign} ${text}` : text);
@@ -83,7 +87,7 @@ function cells(row: StatsRow, { unicode }: Io): string[] {
     `${Math.round((row.ok / row.runs) * 100)}%`,
     countText(row.tool_calls),
     row.tokens === null ? '-' : atLeast(row.tokens_known_runs, countText(row.tokens)),
-    row.cost === null ? '-' : atLeast(row.cost_known_runs, costText(row.cost)),
+    row.cost === null ? '-' : atLeast(row.cost_known_runs, costIn(row, row.cost)),
     bytesText(row.bytes),
   ];
 }

@@ -2,14 +2,14 @@
 import { plural } from '../../lib/figures.ts';
 import type { UsageSums } from '../../projections/usage/usage-report.ts';
 
-type Cost = Pick<UsageSums, 'cost' | 'cost_computed'>;
+type Cost = Pick<UsageSums, 'cost' | 'cost_computed'> & Partial<UsageSums>;
 
-/** `$12.40`, `~$0.0123`, `unknown`. `decimals`: the same for all amounts of a table. */
+/** `$12.40`, `~$0.0123`, `unknown`, `-` if it is in another line. `decimals`: the same for all amounts of a table. */
 export function amountText(
-  { cost, cost_computed }: Cost,
+  { cost, cost_computed, runs = 0, cost_elsewhere_runs = 0 }: Cost,
   decimals = decimalsOf([{ cost }]),
 ): string {
-  if (cost === null) return 'unknown';
+  if (cost === null) return runs > 0 && cost_elsewhere_runs === runs ? '-' : 'unknown';
   const least = 1 / 10 ** decimals;
   const tiny = cost > 0 && cost < least / 2;
   return `${cost_computed > 0 ? '~' : ''}${tiny ? `<$${least}` : `$${cost.toFixed(decimals)}`}`;

@@ -5,24 +5,31 @@ import type {
   ExplainedRun,
   ExplainedUsage,
 } from '../../app/usage/explained.ts';
+import { plural } from '../../lib/figures.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { localMinute } from '../../lib/local-time.ts';
 import { oneLine, wrapLines } from '../../lib/terminal-text.ts';
 import type { Usage } from '../../model/parts.ts';
-import { amountText } from './amounts.ts';
 import { type UsageStyle, usageText } from './text.ts';
 
-const KINDS: readonly (readonly [keyof Usage, string])[] = [
-  ['input', 'in'],
-  ['output', 'out'],
-  ['cache_read', 'cache read'],
-  ['cache_write', 'cache written'],
-];
+const NAMES: Readonly<Record<keyof Usage, string>> = {
+  input: 'in',
+  output: 'out',
+  cache_read: 'cache read',
+  cache_write: 'cache written',
+  reasoning: 'reasoning',
+};
+/** Reasoning is usually a part of the output. */
+const KINDS = ['input', 'output', 'cache_read', 'cache_write'] as const;
 
-export function explainText({ report, runs }: ExplainedUsage, style: UsageStyle): string {
+export function explainText({ report, runs, prices }: ExplainedUsage, style: UsageStyle): string {
   const ids = shortRunIds(runs.map(({ run_id }) => run_id));
   const parts = runs.map((run, at) => runLines(run, ids[at] as string, style));
-  return [usageText(report, style), ...parts.map((lines) => `${lines.join('\n')}\n`)].join('\n');
+  const { name, version, date, own } = prices;
+  const mine = own === 0 ? '' : `, after ${plural(own, 'price')} in your tacho.yaml`;
+  const list = `Prices: ${name} ${version} of ${date}${mine}, in dollars per million tokens.\n`;
+  const texts = parts.map((lines) => `${lines.join('\n')}\n`);
+  return [usageText(report, style), ...texts, list].join('\n');
 }
 
 function runLines(run: ExplainedRun, id: string, style: UsageStyle): string[] {
@@ -49,7 +56,7 @@ function wrapped(text: string, { columns }: UsageStyle): string[] {
   return [`  ${first}`, ...more.map((line) => `      ${line}`)];
 }
 
-/** `session line 12, byte 3456 (event 7)  2026-11-18 09:13  claude-opus-5-5: adds 12 in, 345 out`. */
+/** `session line 12, byte 3456 (event 7)  2026-11-18 09:13  opus-5: 12 in, 345 out`. */
 function lineText(line: ExplainedLine): string {
   const { at_ms, model, sub_agent, mode, reported, added } = line;
   const who = `${model ?? 'unknown model'}${sub_agent ? ' (sub-agent)' : ''}`;
@@ -68,19 +75,27 @@ function placeText({ raw, seq }: ExplainedLine): string {
 }
 
 function figuresText({ tokens, cost_usd }: ExplainedLine['added']): string {
-  const parts = KINDS.flatMap(([kind, name]) =>
-    tokens[kind] === null ? [] : [`${exact(tokens[kind])} ${name}`],
+  const parts = KINDS.flatMap((kind) =>
+    tokens[kind] === null ? [] : [`${exact(tokens[kind])} ${NAMES[kind]}`],
   );
-  if (cost_usd !== null) parts.push(`$${cost_usd}`);
+  if (cost_usd !== null) parts.push(`$${rounded(cost_usd)}`);
   return parts.length === 0 ? 'no figures' : parts.join(', ');
 }
 
 const exact = (count: number | null) => (count ?? 0).toLocaleString('en-US');
 
-function costLine({ model, tokens, cost, source }: ExplainedCost): string {
-  const who = model ?? 'unknown model';
-  const figures = figuresText({ tokens, cost_usd: null });
-  if (cost === null) return `cost of ${who}: unknown (${figures})`;
-  const by = source === 'agent' ? 'reported by the agent' : 'computed';
-  return `cost of ${who}: ${amountText({ cost, cost_computed: source === 'computed' ? cost : 0 })} ${by} (${figures})`;
+/** `cost of opus-5: 12 in x $5 + 345 out x $25 per million = ~$0.0087`. */
+function costLine({ model, tokens, cost, source, terms }: ExplainedCost): string {
+  const who = `cost of ${model ?? 'unknown model'}`;
+  if (source === 'elsewhere') return `${who}: in the one cost that the agent reported for the run`;
+  if (cost === null) return `${who}: unknown (${figuresText({ tokens, cost_usd: null })})`;
+  if (source === 'agent') return `${who}: $${rounded(cost)}, reported by the agent`;
+  const products = terms.map(
+    (term) => `${exact(term.tokens)} ${NAMES[term.kind]} x $${term.usd_per_million}`,
+  );
+  const sum = products.length === 0 ? 'no tokens' : `${products.join(' + ')} per million`;
+  return `${who}: ${sum} = ~$${rounded(cost)}`;
 }
+
+/** Sums of dollars are not exact. */
+const rounded = (usd: number) => Number(usd.toFixed(9));

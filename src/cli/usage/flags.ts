@@ -1,5 +1,5 @@
 /** `tacho usage`: the flags. The action is loaded only when it runs. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Done, Io } from '../command.ts';
 import { withRunFilters } from '../run-filter.ts';
 import { stateIfAny } from '../state.ts';
@@ -20,26 +20,27 @@ function keysArgument(text: string): string[] {
 }
 
 const HELP = `
-Usage belongs to the local day on which it happened, so a session that continues
-the next day counts in both. Weeks begin on Monday. The first days shown are
-those of the last 30 days, 12 weeks (--by week) or 12 months (--by month).
+Usage belongs to the local day on which it happened: a session that continues on
+the next day counts on both days. Weeks begin on Monday. Unless you give a time,
+the table begins 30 days ago, 12 weeks with --by week, 12 months with --by month.
 
-INPUT is without cached tokens. CACHED is read from and written to the cache.
-RUNS counts every attempt of a run as a run, like tacho runs list. OK is the
-share of the finished runs that succeeded. Usage of sub-agents is included.
-Forks, resumed sessions and copies of sessions count once.
+Columns:
+  RUNS    runs with usage in this line; each attempt of --retries is a run
+  OK      share of the finished runs that succeeded
+  INPUT   tokens that were not cached
+  CACHED  tokens read from the cache or written to it
+  COST    dollars that the agents reported; ~ if tacho computed a part from prices;
+          "3 runs unknown": the cost of 3 runs is not, or only partly, included
 
-Costs are those that the agent reported. ~ marks costs with a part that tacho
-computed from prices. A sum with an unknown part has the number of its runs:
-$12.40, 3 runs unknown.
+Usage of sub-agents is included. Forks, resumed sessions and copies count once.
 
---explain lists the runs behind the figures: for each, the lines of the agent's
-output or session file with their figures, and the prices. GROUP is a cell of
-the first column, or of both: 2026-11-18 or 2026-11-18,claude-opus-5-5.
+--explain lists the runs behind the figures, the lines of the agent's output or
+session file with their figures, and the prices. GROUP is the text in the first
+column, or in both columns with a comma: 2026-11-18, 2026-W47, gpt-5.5,my-project
 
---statusline prints the cost and the tokens of today, for prompts and status
-lines of agents. It reads the session from the JSON that an agent such as Claude
-Code writes to its standard input. It always exits with 0.
+--statusline prints today's cost and tokens, for prompts and status lines. If an
+agent writes JSON with a session_id to standard input, it adds that session. It
+always exits with 0.
 
 Examples:
   $ tacho usage
@@ -53,13 +54,15 @@ export function defineUsage(program: Command, io: Io, done: Done): void {
   const command = program
     .command('usage')
     .description('Sum up tokens and costs by day, agent, model, project or label.')
-    .option(
-      '--by <keys>',
-      'group by day, week, month, agent, model, project or label:NAME; or by two: day,model',
-      keysArgument,
-      ['day'],
+    .addOption(
+      new Option(
+        '--by <keys>',
+        'day, week, month, agent, model, project or label:NAME; or two of them: day,model',
+      )
+        .argParser(keysArgument)
+        .default(['day'], 'day'),
     );
-  withRunFilters(command, 'usage')
+  withRunFilters(command, { timed: 'usage', of_model: 'usage' })
     .option('--sub-agents', 'list the usage of sub-agents separately')
     .option('--explain [group]', 'list the runs, lines and prices behind the figures')
     .option('--statusline', 'print one short line about today and the current session')

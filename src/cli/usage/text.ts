@@ -13,6 +13,8 @@ import { amountText, decimalsOf, unknownPart } from './amounts.ts';
 export interface UsageStyle extends HumanStyle {
   /** Columns of the terminal. Null for a pipe, where nothing is cut. */
   columns: number | null;
+  /** The file for the user's own prices. */
+  prices_file: string;
 }
 
 /** A line of the table. The total has no keys. */
@@ -60,12 +62,12 @@ export function usageText(report: UsageReport, style: UsageStyle): string {
   const head = `${textOf(({ head }) => head)}${bars.head}`;
   const table = lines.map((line, at) => {
     const text = textOf((column) => column.cell(line));
-    return line.keys === null
-      ? bold(text.trimEnd())
-      : `${text}${cyan(bars.of[at] ?? '')}`.trimEnd();
+    const bar = bars.of[at] ?? '';
+    if (line.keys === null) return bold(text.trimEnd());
+    return bar === '' ? text.trimEnd() : text + cyan(bar);
   });
   const notes = notesOf(report).map((note) => dim(note));
-  return `${[dim(head.trimEnd()), ...table, '', ...notes, ...unpricedLines(report)].join('\n')}\n`;
+  return `${[dim(head.trimEnd()), ...table, '', ...notes, ...unpricedLines(report, style)].join('\n')}\n`;
 }
 
 /** `from 2026-10-20 on`, `from 2026-11-01 to 2026-11-18 12:00`. Empty: all times. The end is the last minute. */
@@ -76,11 +78,13 @@ export function rangeText({ since_ms, until_ms }: Pick<UsageReport, 'since_ms' |
 }
 
 function notesOf(report: UsageReport): string[] {
-  const { total, without_time_runs } = report;
+  const { groups, total, without_time_runs } = report;
+  const elsewhere = groups.some(({ cost_elsewhere_runs }) => cost_elsewhere_runs > 0);
   const { runs, tokens_unknown_runs, unfinished, cost_computed } = total;
   const range = rangeText(report);
   const notes = [
     range === '' ? '' : `Usage ${range}, in local time.`,
+    elsewhere ? 'Some agents report one cost per run: it is in the line of its last report.' : '',
     cost_computed > 0 ? 'Costs with ~ are computed from prices, at least in part.' : '',
     tokens_unknown_runs > 0
       ? `Tokens are known for ${runs - tokens_unknown_runs} of ${runs} runs.`
@@ -96,21 +100,25 @@ function notesOf(report: UsageReport): string[] {
 const MODELS_SHOWN = 10;
 
 /** Models without a price, and how to add one. */
-function unpricedLines({ unpriced }: UsageReport): string[] {
-  const named = unpriced.filter(({ model, tokens }) => model !== null && tokens !== null);
-  const rows = named
-    .slice(0, MODELS_SHOWN)
-    .map(({ model, runs, tokens }) => [
-      `  ${oneLine(model ?? '', 40)}`,
-      plural(runs, 'run'),
-      `${known(tokens)} tokens`,
-    ]);
-  if (rows.length === 0) return [];
-  const more = named.length - rows.length;
+function unpricedLines({ unpriced }: UsageReport, { prices_file }: UsageStyle): string[] {
+  const named = unpriced.filter(({ model, tokens }) => model !== null && tokens);
+  const shown = named.slice(0, MODELS_SHOWN);
+  const [first] = shown;
+  if (first === undefined) return [];
+  const nameOf = (model: string | null) => oneLine(model ?? '', 40);
+  const rows = shown.map(({ model, runs, tokens }) => [
+    `  ${nameOf(model)}`,
+    plural(runs, 'run'),
+    `${known(tokens)} tokens`,
+  ]);
+  const more = named.length - shown.length;
   return [
     'Models without a price:',
     ...tableLines(rows, (column) => column > 0),
     ...(more > 0 ? [`  and ${more} more: see --json`] : []),
+    `To add prices, write to ${oneLine(prices_file, 200)}:`,
+    '  prices: # dollars per million tokens',
+    `    ${JSON.stringify(nameOf(first.model))}: { input: 1.25, output: 10, cache_read: 0.125 }`,
   ];
 }
 

@@ -105,12 +105,12 @@ async function follow(
     async caughtUp() {
       first = false;
       progress.clear();
+      const strays = await findStrays(await followedAgents(agents), io.env);
+      await io.err.write(straysText(strays, forTerminal));
       if (flags.json) return;
       const failed = counts.failed === 0 ? '' : `, ${counts.failed} not readable`;
       await io.out.write(`${plural(counts.stored, 'session')} stored${failed}\n`);
       await io.out.write(await retentionText(state_dir, io));
-      const strays = await findStrays(await followedAgents(agents), io.env);
-      await io.err.write(straysText(strays, forTerminal));
       if (!flags.once) await io.out.write('Watching. Ctrl-C stops it.\n');
     },
   });

@@ -32,7 +32,7 @@ function runningText({ health, stalled }: WatchStatus): string {
   if (health.live) lines.push(`Live: ${forTerminal(liveText(health.live))}`);
   if (health.notified) lines.push(notifiedText(health.notified));
   if (unwatched > 0) lines.push(`${plural(unwatched, 'folder')} polled, because watching failed`);
-  return `${lines.join('\n')}\n${setAside(health)}`;
+  return `${lines.join('\n')}\n${setAside(health)}${straysIn(health)}`;
 }
 
 function notifiedText({ sent, failed, held_back, last_failure }: NotifyStatus): string {
@@ -44,6 +44,14 @@ function stoppedText(health: Health | null): string {
   const start = 'Start one with: tacho watch, or tacho watch --install\n';
   if (health === null) return `No watcher runs. ${start}`;
   return `No watcher runs; the last one was seen ${ago(health.written_ms)}. ${start}${setAside(health)}`;
+}
+
+/** Health that an earlier version wrote has none. */
+function straysIn({ strays = [], strays_count = 0 }: Partial<Health>): string {
+  if (strays_count === 0) return '';
+  const more = strays_count > strays.length ? [`  and ${strays_count - strays.length} more`] : [];
+  const head = `${plural(strays_count, 'file')} with unknown names, not imported:`;
+  return `${[head, ...strays.map((path) => `  ${forTerminal(path)}`), ...more].join('\n')}\n`;
 }
 
 function setAside({ set_aside, set_aside_count }: Health): string {

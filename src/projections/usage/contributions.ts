@@ -99,7 +99,7 @@ function sumsOf(rows: readonly UsageRow[]): UsageRow[] {
   return [...sums.values()];
 }
 
-/** What turns one list of rows into another. Figures that do not change are null. */
+/** The rows that change one list into another. Figures that do not change are null. */
 function differences(before: readonly UsageRow[], after: readonly UsageRow[]): UsageRow[] {
   const earlier = new Map(before.map((row) => [keyOf(row), row]));
   const later = new Map(after.map((row) => [keyOf(row), row]));

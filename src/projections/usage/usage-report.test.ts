@@ -40,7 +40,7 @@ const tokens = (given: Partial<Usage>): Usage => ({
 const row = (at: string | null, more: Partial<CostedRow> = {}): CostedRow => ({
   at_ms: at === null ? null : Date.parse(at),
   ...{ model: 'opus', sub_agent: false, tokens: tokens({ input: 10, output: 5 }) },
-  ...{ cost_usd: 1, computed_usd: null, cost: 1, computed: false },
+  ...{ cost_usd: 1, computed_usd: null, cost: 1, source: 'agent' },
   ...more,
 });
 
@@ -166,9 +166,9 @@ verifies('SE-5', 'a sum counts its unknown parts, and success only of finished r
   const report = reportOf(
     [
       run([row(at)]),
-      run([row(at, { cost: 0.1, computed: true }), row(at, { cost: 0.2, computed: true })]),
-      run([row(at), row(at, { model: 'new', cost: null })], { success: false }),
-      run([row(at, { model: null, tokens: none, cost: null })], {
+      run([row(at, { cost: 0.1, source: 'computed' }), row(at, { cost: 0.2, source: 'computed' })]),
+      run([row(at), row(at, { model: 'new', cost: null, source: 'unknown' })], { success: false }),
+      run([row(at, { model: null, tokens: none, cost: null, source: 'unknown' })], {
         success: false,
         finished: false,
       }),
@@ -180,12 +180,26 @@ verifies('SE-5', 'a sum counts its unknown parts, and success only of finished r
     ...{ runs: 4, ok: 2, unfinished: 1, success_rate: 2 / 3 },
     tokens: { input: 50, output: 25, cache_read: null, cache_write: null, reasoning: null },
     ...{ tokens_total: 75, tokens_unknown_runs: 1 },
-    ...{ cost: 2.3, cost_computed: 0.3, cost_unknown_runs: 2 },
+    ...{ cost: 2.3, cost_computed: 0.3, cost_unknown_runs: 2, cost_elsewhere_runs: 0 },
   });
   expect(report.unpriced).toEqual([
     { model: 'new', runs: 1, tokens: 15 },
     { model: null, runs: 1, tokens: null },
   ]);
+});
+
+test('one cost of a whole run counts once, where it was reported', () => {
+  const rows = [
+    row('2026-11-18T12:00:00Z', { cost: null, source: 'elsewhere' }),
+    row('2026-11-18T12:00:00Z', { model: 'haiku', cost: 3 }),
+  ];
+  const { groups, total, unpriced } = reportOf([run(rows)], { by: ['model'] });
+  expect(groups).toMatchObject([
+    { keys: { model: 'haiku' }, cost: 3, cost_elsewhere_runs: 0 },
+    { keys: { model: 'opus' }, cost: null, cost_unknown_runs: 0, cost_elsewhere_runs: 1 },
+  ]);
+  expect(total).toMatchObject({ cost: 3, cost_unknown_runs: 0, cost_elsewhere_runs: 0 });
+  expect(unpriced).toEqual([]);
 });
 
 test('two keys, labels and roles; a run counts once in each group and once in the total', () => {

@@ -9,10 +9,10 @@ import { isPeriod, PERIODS, type Period } from './periods.ts';
 
 /** A part of a run's usage with its cost. */
 export interface CostedRow extends UsageRow {
-  /** US dollars; null: unknown. */
+  /** US dollars; null: unknown, or part of another row. */
   cost: number | null;
-  /** Whether the cost was computed from a price list. */
-  computed: boolean;
+  /** `elsewhere`: the agent reported one cost for the whole run, which another row has. */
+  source: 'agent' | 'computed' | 'unknown' | 'elsewhere';
 }
 
 /** A run with its usage. */
@@ -51,6 +51,8 @@ export interface UsageSums {
   cost_computed: number;
   /** Number of runs with a cost that is not, or only partly, in `cost`. */
   cost_unknown_runs: number;
+  /** Number of runs of which the agent reported one cost for the whole run, which is in another group. */
+  cost_elsewhere_runs: number;
 }
 
 /** A line of the table. */
@@ -206,7 +208,7 @@ export class UsageReportFold {
   }
 
   #addUnpriced(rows: readonly CostedRow[]): void {
-    const unpriced = rows.filter(({ cost }) => cost === null);
+    const unpriced = rows.filter(({ source }) => source === 'unknown');
     for (const [model, some] of Map.groupBy(unpriced, (row) => row.model)) {
       const before = this.#unpriced.get(model) ?? { model, runs: 0, tokens: null };
       const tokens = some.map((row) => tokensUsed(row.tokens)).reduce(plus, before.tokens);
@@ -228,7 +230,10 @@ const dollars = (usd: number) => Math.round(usd * 1e10) / 1e10;
 class Sum {
   readonly #tokens: Usage = { ...NO_TOKENS };
   #cost: number | null = null;
-  #counts = { runs: 0, ok: 0, unfinished: 0, tokens_unknown_runs: 0, cost_unknown_runs: 0 };
+  #counts = {
+    ...{ runs: 0, ok: 0, unfinished: 0 },
+    ...{ tokens_unknown_runs: 0, cost_unknown_runs: 0, cost_elsewhere_runs: 0 },
+  };
   #computed = 0;
 
   add({ success, finished }: UsedRun, rows: readonly CostedRow[]): void {
@@ -237,16 +242,17 @@ class Sum {
     if (!finished) counts.unfinished += 1;
     else if (success) counts.ok += 1;
     if (rows.every(({ tokens }) => tokensUsed(tokens) === null)) counts.tokens_unknown_runs += 1;
-    if (rows.some(({ cost }) => cost === null)) counts.cost_unknown_runs += 1;
-    for (const { tokens, cost, computed } of rows) {
+    if (rows.some(({ source }) => source === 'unknown')) counts.cost_unknown_runs += 1;
+    if (rows.every(({ source }) => source === 'elsewhere')) counts.cost_elsewhere_runs += 1;
+    for (const { tokens, cost, source } of rows) {
       for (const name of FIGURES) this.#tokens[name] = plus(this.#tokens[name], tokens[name]);
       this.#cost = plus(this.#cost, cost);
-      if (computed) this.#computed += cost ?? 0;
+      if (source === 'computed') this.#computed += cost ?? 0;
     }
   }
 
   sums(): UsageSums {
-    const { runs, ok, unfinished, tokens_unknown_runs, cost_unknown_runs } = this.#counts;
+    const { runs, ok, unfinished, tokens_unknown_runs, ...costs } = this.#counts;
     const finished = runs - unfinished;
     return {
       ...{ runs, ok, unfinished },
@@ -256,7 +262,7 @@ class Sum {
       tokens_unknown_runs,
       cost: this.#cost === null ? null : dollars(this.#cost),
       cost_computed: dollars(this.#computed),
-      cost_unknown_runs,
+      ...costs,
     };
   }
 }

@@ -240,6 +240,7 @@ describe('runs', () => {
         success: false,
         exit_reason: 'agent_error',
         cost: 0.5,
+        cost_source: 'agent',
         tokens: 42,
         steps: 2,
         tool_calls: 1,

@@ -165,7 +165,11 @@ export const MIGRATIONS: readonly string[] = [
     cost REAL,
     computed REAL,
     PRIMARY KEY (run_id, at_ms, model, sub_agent)
-  ) STRICT, WITHOUT ROWID;`,
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE prices (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    list TEXT NOT NULL
+  ) STRICT;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -179,10 +183,15 @@ export const TABLES = [
   'grown',
   'unfinished',
   'usage',
+  'prices',
 ] as const;
 
 export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, failed_calls, denied_calls, project, project_remote, prompt, labels';
+
+/** Of a row of `runs`. */
+export const COST_SOURCE = `iif(cost IS NULL, 'unknown', iif(EXISTS (SELECT 1 FROM usage
+  WHERE usage.run_id = runs.run_id AND computed IS NOT NULL), 'computed', 'agent'))`;
 
 const SAVED_COLUMNS = `${RUN_COLUMNS}, outcome, file_bytes`;
 
@@ -239,7 +248,7 @@ export type SumKey = 'agent' | 'model' | 'project';
 export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
   SELECT ${key} AS name, date(started_ms / 1000.0, 'unixepoch', 'localtime') AS day,
     count(*) AS runs, total(success) AS ok, total(tool_calls) AS tool_calls, total(${RUN_BYTES}) AS bytes,
-    count(cost) AS cost_known_runs, iif(count(cost) = 0, NULL, total(cost)) AS cost,
+    count(cost) AS cost_known_runs, total(${COST_SOURCE} = 'computed') AS cost_computed_runs, iif(count(cost) = 0, NULL, total(cost)) AS cost,
     count(tokens) AS tokens_known_runs, iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
   FROM runs ${where} GROUP BY 1, 2`;
 

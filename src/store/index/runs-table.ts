@@ -3,7 +3,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { wellFormed } from '../../lib/utf8.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { MeasuredRun } from '../../model/usage.ts';
-import type { CallStatus, ExitReason } from '../../model/words.ts';
+import type { CallStatus, CostSource, ExitReason } from '../../model/words.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
 import { findRuns } from './find-run.ts';
@@ -19,7 +19,7 @@ import {
   WEIGH_CLOSED,
   WEIGH_RUNS,
 } from './index-schema.ts';
-import { integer, type Prepared } from './prepared.ts';
+import { integer, outcomeOf, type Prepared } from './prepared.ts';
 import { conditionsOf, listing, type RunQuery } from './run-query.ts';
 import { putUsage } from './usage-table.ts';
 
@@ -45,6 +45,8 @@ export interface RunRow {
   exit_reason: ExitReason;
   /** US dollars; null if unknown. */
   cost: number | null;
+  /** `agent`: as the agent reported it; `computed`: from tokens and prices; `unknown`. */
+  cost_source: CostSource;
   /** Tokens of all kinds; null if unknown. */
   tokens: number | null;
   /** Number of steps. */
@@ -91,6 +93,7 @@ export interface RunSums {
   /** Of the runs with a known cost. Null if there are none. */
   cost: number | null;
   cost_known_runs: number;
+  cost_computed_runs: number;
   tokens: number | null;
   tokens_known_runs: number;
 }
@@ -263,11 +266,6 @@ export function withoutContent(outcome: RunOutcome): RunOutcome {
     ({ inputs: _inputs, outputs: _outputs, ...kept }) => kept,
   );
   return { ...outcome, tool_calls };
-}
-
-function outcomeOf(prepared: Prepared, run_id: string): RunOutcome | null {
-  const row = prepared.get('SELECT outcome FROM runs WHERE run_id = ?', run_id);
-  return row === undefined ? null : (JSON.parse(String(row.outcome)) as RunOutcome);
 }
 
 function rowOf(row: Record<string, unknown>): RunRow {
