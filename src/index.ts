@@ -40,6 +40,7 @@ export { type Converted, type ConvertOptions, convert } from './app/sessions/rea
 export type { Health as WatchHealth, WatchStatus } from './app/watch/health.ts';
 export type { NotifyRun as WatchedRun, NotifyStatus } from './app/watch/notify.ts';
 export type { AgentRetention } from './app/watch/retention-report.ts';
+export type { Stated as WatchedState } from './app/watch/run-states.ts';
 export {
   type WatchLiveOptions,
   type WatchOptions,
@@ -48,7 +49,6 @@ export {
   watchStatus,
 } from './app/watch/watch-for-program.ts';
 export type { WatchLiveStatus } from './app/watch/watch-live.ts';
-export type { Stated as WatchedState } from './app/watch/watcher.ts';
 export type {
   Failure as RuleFailure,
   Place as RulePlace,

@@ -1,6 +1,6 @@
 /** A session file that was imported, for people. */
 import type { Imported } from '../app/sessions/import.ts';
-import type { Stated } from '../app/watch/watcher.ts';
+import type { Stated } from '../app/watch/run-states.ts';
 import { shortRunId } from '../lib/ids.ts';
 import { localMinute } from '../lib/local-time.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';

@@ -44,6 +44,7 @@ function machine(name: string, url: string) {
       return watcher?.done;
     },
     tacho: (...args: string[]) => place.tacho(args, { env }),
+    with: (input: string, ...args: string[]) => place.tacho(args, { env, input }),
     status: async () => {
       const { stdout } = await place.tacho(['watch', '--status', '--json'], { env });
       return JSON.parse(stdout) as { health: { live: Record<string, unknown> } | null };
@@ -136,6 +137,16 @@ verifies(
     await until('an empty outbox', async () => outboxOf(a.state).length === 0);
     const stored = (await storedIn(collected)).get(run) ?? [];
     expect(stored.map((line) => JSON.parse(line))).toEqual(await projected(a.state, run));
+    const { stdout: tail } = await a.tacho('tail', '--to', `unix:${socket}`, '--no-follow');
+    expect(tail).toMatch(/Bash cat notes\/unicode\.txt/);
+    // Another sender in the same state folder.
+    const line = { type: 'session_start', data: { agent: 'mine' } };
+    const emit = ['emit', '--to', `unix:${socket}`, '--session', 'mine'];
+    const emitted = await a.with(`${JSON.stringify(line)}\n`, ...emit);
+    expect([emitted.code, typesOf((await storedIn(collected)).get('mine'))]).toEqual([
+      0,
+      ['session_start', 'session_end'],
+    ]);
     // Continued after its end: another session with what is new.
     grow(
       claude,

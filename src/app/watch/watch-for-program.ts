@@ -5,7 +5,7 @@ import { hasState, openStateDir, resolveStateDir } from '../../store/state-dir.t
 import type { LiveRunOptions } from '../live/destination.ts';
 import type { Imported } from '../sessions/import.ts';
 import { watchStatus as statusOf, type WatchStatus } from './health.ts';
-import type { Stated } from './watcher.ts';
+import type { Stated } from './run-states.ts';
 
 /** The collector that gets what is followed. */
 export type WatchLiveOptions = Pick<LiveRunOptions, 'url' | 'tokenFile' | 'ca' | 'insecure'>;

@@ -28,7 +28,7 @@ const RECORDED = join(
   `../../agents/claude/testdata/bash-ok/session/.claude/projects/-home-user-project/${ID}.jsonl`,
 );
 
-/** A store whose sessions are sent to the address. */
+/** A store, and a watcher that sends its sessions to the address. */
 function store(url: string, token_file: string | null = null) {
   const folder = testFolder();
   const state_dir = join(folder, 'state');

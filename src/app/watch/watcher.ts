@@ -7,26 +7,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createCollecting } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
-import type { UnfinishedState } from '../../model/unfinished.ts';
-import type { Index } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { lastChange, tryStoreLock } from '../../store/store-lock.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { forgetFinished, type States, unfinishedStates } from '../runs/unfinished.ts';
 import { GrowingRuns } from '../sessions/growing-runs.ts';
 import { type Imported, Importer, type ImportTarget, type Privacy } from '../sessions/import.ts';
 import { familiesOf } from '../sessions/import-shares.ts';
 import { type Candidate, Folders } from './folders.ts';
 import { writeHealth } from './health.ts';
-import type { createNotifier, NotifyRun } from './notify.ts';
-import type { NotifyMemory } from './notify-memory.ts';
+import { lookAtStates, runOf, type StateParts } from './run-states.ts';
 import { Seen } from './seen.ts';
 import { StrayNotes } from './stray-notes.ts';
 import { SubAgents } from './sub-agents.ts';
-import type { WatchLive } from './watch-live.ts';
 
 /** The request to a watcher, and the functions that it calls. */
 export interface Watching {
@@ -38,28 +32,15 @@ export interface Watching {
   signal: AbortSignal;
   /** Called after each session that was looked at. `left`: how many wait. */
   took(imported: Imported, left: number): void;
-  /** Called for each run that got into another state, or was finished. */
-  stated?: ((stated: Stated) => void) | undefined;
+  stated?: StateParts['stated'];
   /** Called once all sessions that exist are imported. */
   caughtUp(): Promise<void> | void;
 }
 
-/** A run and its new state. Null: it is finished. */
-export interface Stated extends NotifyRun {
-  /** Its state, with the evidence; null if it is finished. */
-  unfinished: UnfinishedState | null;
-}
-
-interface WatcherParts extends Watching {
+interface WatcherParts extends Watching, StateParts {
   agents: readonly Agent[];
   privacy: Privacy;
-  /** Null: there are no rules. */
-  notifier: ReturnType<typeof createNotifier> | null;
-  memory: NotifyMemory;
-  /** Null: nothing is sent to a collector. */
-  live: WatchLive | null;
   state: StateDir;
-  index: Index;
   journal: Journal;
 }
 
@@ -347,27 +328,10 @@ export class Watcher {
     }
   }
 
-  /** Reports the states that changed. */
-  #stated(states: States): void {
-    const { index, memory, notifier, stated } = this.#parts;
-    for (const [run_id, unfinished] of memory.changes(states)) {
-      const outcome = index.getRun(run_id);
-      if (outcome === null) continue;
-      const run = runOf(outcome);
-      stated?.({ ...run, unfinished });
-      notifier?.state(run, unfinished?.state ?? 'finished', unfinished?.reason ?? null);
-    }
-  }
-
   /** Notifies of states, and writes the health of the watcher. */
   async #report(): Promise<void> {
-    const { state, index, notifier, live, agents } = this.#parts;
-    if (this.#caught_up) {
-      const states = await unfinishedStates(index);
-      forgetFinished(index, states);
-      this.#stated(states);
-      await live?.tick(states);
-    }
+    const { state, notifier, live, agents } = this.#parts;
+    if (this.#caught_up) await lookAtStates(this.#parts);
     const now_ms = Date.now();
     for (const target of this.#growing.dropOld(now_ms)) this.#queue.set(target.path, target);
     if (this.#queue.size > 0) this.#wake();
@@ -396,15 +360,6 @@ export class Watcher {
 const RACY_MS = 2_000;
 const LAG_WINDOW_MS = 60_000;
 const SET_ASIDE_SHOWN = 100;
-
-function runOf({ run_id, agent, metadata }: RunOutcome): NotifyRun {
-  return {
-    run_id,
-    agent,
-    project: metadata.project?.path ?? null,
-    prompt: metadata.initial_prompt,
-  };
-}
 
 const targetOf = ({ agent, path, stamp }: Candidate): ImportTarget => ({
   agent,
