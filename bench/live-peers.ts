@@ -62,7 +62,7 @@ const STDIO: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
 export function startOurs(folder: string): Promise<Peer> {
   const socket = join(folder, 'ours', 'c.sock');
   const tacho = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
-  const args = [tacho, 'serve', '--socket', socket, '--json'];
+  const args = [tacho, 'serve', '--no-watch', '--socket', socket, '--json'];
   const state = ['--state-dir', join(folder, 'state')];
   return started(spawn(process.execPath, [...args, ...state], { stdio: STDIO }), socket);
 }

@@ -12,6 +12,7 @@ const QUESTIONS: Record<string, () => Promise<{ run(): Row[] | Promise<Row[]> }>
   home: () => import('./home.ts'),
   decoders: () => import('./decoders.ts'),
   latency: () => import('./latency.ts'),
+  watch: () => import('./watch.ts'),
   store: () => import('./store.ts'),
   retention: () => import('./retention.ts'),
   'many-runs': () => import('./many-runs.ts'),

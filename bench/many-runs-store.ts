@@ -11,8 +11,9 @@ import { dirname, join } from 'node:path';
 import { importId, type NewId } from '../src/app/runs/import-id.ts';
 import type { Event } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
+import type { MeasuredRun } from '../src/model/usage.ts';
 import { IMPORTED_FILE_LABEL } from '../src/model/words.ts';
-import { createOutcomeFold } from '../src/projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../src/projections/outcome.ts';
 import { type Index, openIndex } from '../src/store/index/index-db.ts';
 import type { Cover } from '../src/store/index/position-index.ts';
 import { openJournal } from '../src/store/journal/journal.ts';
@@ -61,7 +62,7 @@ async function recorded(): Promise<Event[]> {
 }
 
 /** The bodies of run `at`, and its outcome. */
-function runAt(events: readonly Event[], at: number): { bodies: string[]; outcome: RunOutcome } {
+function runAt(events: readonly Event[], at: number): { bodies: string[] } & MeasuredRun {
   const fold = createOutcomeFold({ keepIo: false });
   const digest = createHash('sha256');
   const moved_ms = FIRST_MS + at * APART_MS - (events[0] as Event).at_ms;
@@ -73,7 +74,7 @@ function runAt(events: readonly Event[], at: number): { bodies: string[]; outcom
     digest.update(body).update('\n');
     return body;
   });
-  return { bodies, outcome: fold.finish() };
+  return { bodies, ...measuredBy(fold) };
 }
 
 function changed(event: Event, at: number, digest: { events: number; sha256: string }): Event {
@@ -161,7 +162,7 @@ async function fill(folder: string, runs: number, segments: string | undefined):
         writeFileSync(transcriptPath(state, agent, run_id), TRANSCRIPT, { mode: 0o600 });
     }
     await writer.write(some);
-    index.saveOutcomes(some.map(({ outcome }) => outcome));
+    index.saveRuns(some);
   }
   await writer.close();
 }

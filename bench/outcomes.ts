@@ -1,4 +1,5 @@
 /** Time to store 10,000 outcomes, and to open a state folder with a million events. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { openIndex } from '../src/store/index/index-db.ts';
 import { withoutContent } from '../src/store/index/runs-table.ts';
 import { openJournal } from '../src/store/journal/journal.ts';
 import { openStateDir } from '../src/store/state-dir.ts';
+import { measured } from '../test/measured.ts';
 
 const OUTCOMES = 10_000;
 const EVENTS = 1_000_000;
@@ -63,7 +65,7 @@ function writeOutcomes(path: string): number {
   const index = openIndex(openStateDir(path));
   const outcomes = Array.from({ length: OUTCOMES }, (_, n) => outcome(n));
   const start = performance.now();
-  index.saveOutcomes(outcomes);
+  index.saveRuns(measured(...outcomes));
   const seconds = (performance.now() - start) / 1000;
   index.close();
   return seconds;
@@ -84,7 +86,7 @@ async function fill(path: string): Promise<void> {
       body,
     }));
     await journal.append(entries);
-    index.saveOutcome(outcome(run));
+    index.saveRuns(measured(outcome(run)));
   }
   await journal.close();
   index.close();

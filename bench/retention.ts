@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Event } from '../src/model/event.ts';
-import type { RunOutcome } from '../src/model/outcome.ts';
-import { createOutcomeFold } from '../src/projections/outcome.ts';
+import type { MeasuredRun } from '../src/model/usage.ts';
+import { createOutcomeFold, measuredBy } from '../src/projections/outcome.ts';
 import { openIndex } from '../src/store/index/index-db.ts';
 import { openJournal } from '../src/store/journal/journal.ts';
 import { openStateDir } from '../src/store/state-dir.ts';
@@ -60,7 +60,7 @@ async function build(folder: string): Promise<void> {
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index });
   for (let from = 0; from < RUNS + KEPT; from += AT_ONCE) {
-    const outcomes: RunOutcome[] = [];
+    const runs: MeasuredRun[] = [];
     const entries = [];
     for (let at = from; at < from + AT_ONCE; at++) {
       const fold = createOutcomeFold({ keepIo: false });
@@ -70,10 +70,10 @@ async function build(folder: string): Promise<void> {
         const body = JSON.stringify(event);
         entries.push({ session: event.run_id, source: 'capture', seq: event.seq, body });
       }
-      outcomes.push(fold.finish());
+      runs.push(measuredBy(fold));
     }
     await journal.append(entries);
-    index.saveOutcomes(outcomes);
+    index.saveRuns(runs);
   }
   await journal.close();
   index.close();

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event, EventKind } from '../src/model/event.ts';
-import { createOutcomeFold } from '../src/projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../src/projections/outcome.ts';
 import { openIndex } from '../src/store/index/index-db.ts';
 import type { Cover } from '../src/store/index/position-index.ts';
 import { headOf, LINE_EXTRA_BYTES, writeLine } from '../src/store/journal/line.ts';
@@ -248,7 +248,7 @@ function fill(folder: string, runs: number, bytes: number): void {
       fold.push(event);
       writing.push(event);
     });
-    index.saveOutcomes([fold.finish()]);
+    index.saveRuns([measuredBy(fold)]);
     if (writing.bytes < SEGMENT_BYTES) continue;
     next();
     writing = createWriting(state, ++number);

@@ -6,6 +6,7 @@ import type { Command, Help } from 'commander';
 import { type Kept, passedIn } from '../rehearsal/kept.ts';
 import { allAgents } from '../src/agents/registry.ts';
 import { usesOf } from '../src/app/runs/agents.ts';
+import { stopsInTime } from '../src/capture/budget.ts';
 import type { Io } from '../src/cli/command.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { type Agent, CAPABILITY_NAMES, type RunnableAgent } from '../src/model/agent.ts';
@@ -211,6 +212,12 @@ export function importingGuide(before: string): string {
 export const runEventReference = (before: string): string =>
   withMarked(before, 'contract', contractTable());
 
+const inTime = () =>
+  AGENTS.filter(({ launch }) => launch !== null)
+    .filter(stopsInTime)
+    .map(({ id }) => code(id))
+    .join(', ');
+
 export function agentsReference(kept: readonly Kept[]): string {
   const head = ['fact', ...AGENTS.map(({ id }) => code(id))];
   const rows = CAPABILITY_NAMES.map((name) => [
@@ -227,7 +234,8 @@ export function agentsReference(kept: readonly Kept[]): string {
     '## Reported facts',
     '- `live`: while the agent works\n- `end`: on its standard output, but only when its work is done\n- `after`: from its session file, after the agent has exited\n- `never`: the agent does not report it',
     'A test compares this table with recordings of each agent, and the real programs are [rehearsed](rehearsal.md) with a scripted\nmodel.',
-    'Limits can stop a run in time only if their figures are live: `--max-cost` needs cost, `--max-tokens` usage, `--max-steps` steps,\n`--max-tool-calls` and `--loop-guard` call requests. Other limits are refused unless you add `--best-effort-limits`\n([limits](../guide/limits-and-retries.md)).',
+    'Limits can stop a run in time only if their figures are live: `--max-cost` needs cost, or usage if\ntacho can compute the cost ([prices](../guide/prices.md)), `--max-tokens` usage, `--max-steps` steps,\n`--max-tool-calls` and `--loop-guard` call requests. Other limits are refused unless you add `--best-effort-limits`\n([limits](../guide/limits-and-retries.md)).',
+    `\`--max-cost\` can stop a run in time with ${inTime()}.`,
     markdownTable(head, rows),
     ...AGENTS.flatMap(agentParts),
   ]);

@@ -1,8 +1,8 @@
 /**
  * tacho as a library. `run` records an agent, `record` the messages of an agent's SDK, `convert` reads a recording,
  * `connect` sends sessions of your own program to a collector, `openStore` reads and keeps stored runs, `validate`
- * checks a stream, `grade` grades runs, `runEval` runs tests with an agent. `agents`, `doctor` and `drift` check the
- * machine.
+ * checks a stream, `grade` grades runs, `runEval` runs tests with an agent, `watch` follows the sessions of all agents.
+ * `agents`, `doctor` and `drift` check the machine.
  * Contract: an iterated run waits for its reader and loses nothing. A run that is not iterated is recorded too.
  */
 
@@ -37,7 +37,18 @@ export { type AgentsOptions, agents, type DoctorOptions, doctor } from './app/ru
 export type { Drift, Finding as DriftFinding } from './app/sessions/drift.ts';
 export { type DriftOptions, type DriftReport, drift } from './app/sessions/drift-report.ts';
 export { type Converted, type ConvertOptions, convert } from './app/sessions/reading.ts';
+export type { Health as WatchHealth, WatchStatus } from './app/watch/health.ts';
+export type { NotifyRun as WatchedRun, NotifyStatus } from './app/watch/notify.ts';
 export type { AgentRetention } from './app/watch/retention-report.ts';
+export {
+  type WatchLiveOptions,
+  type WatchOptions,
+  type WatchStatusOptions,
+  watch,
+  watchStatus,
+} from './app/watch/watch-for-program.ts';
+export type { WatchLiveStatus } from './app/watch/watch-live.ts';
+export type { Stated as WatchedState } from './app/watch/watcher.ts';
 export type {
   Failure as RuleFailure,
   Place as RulePlace,
@@ -54,7 +65,7 @@ export type {
   Retention as RetentionRule,
 } from './model/agent.ts';
 export type { RunEvent, RunEventData, RunEventDataOf, RunEventType } from './model/run-event.ts';
-export type { ApproveMode, CallStatus, FailOn } from './model/words.ts';
+export type { ApproveMode, CallStatus, CostSource, FailOn } from './model/words.ts';
 export type { Caught as RunFailure } from './projections/fail-on.ts';
 export type { ReportedCall } from './projections/run-report.ts';
 export * from './store.ts';

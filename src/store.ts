@@ -32,6 +32,13 @@ export type { SearchOptions } from './app/search/search-for-program.ts';
 export type { Snippet } from './app/search/snippet.ts';
 export type { Imported } from './app/sessions/import.ts';
 export type { ImportOptions } from './app/sessions/import-for-program.ts';
+export type {
+  ExplainedCost,
+  ExplainedLine,
+  ExplainedRun,
+  ExplainedUsage,
+} from './app/usage/explained.ts';
+export type { ExplainUsageOptions, UsageOptions } from './app/usage/usage-for-program.ts';
 export { type ErrorCode, TachoError } from './lib/errors.ts';
 export type { AuditFinding, AuditSummary, AuditUnread, ChainCheck } from './model/audit.ts';
 export type {
@@ -43,15 +50,29 @@ export type {
   RunComparison,
   Spread,
 } from './model/comparison.ts';
-export type { DataOf, Event, EventData, EventEnvelope, EventKind, EventOf } from './model/event.ts';
+export type {
+  DataOf,
+  Event,
+  EventData,
+  EventEnvelope,
+  EventKind,
+  EventOf,
+  Raw,
+} from './model/event.ts';
 export type { Artifact, OutcomeCall, RunOutcome } from './model/outcome.ts';
 export type { Completeness, RunConfig, RunLimits, Usage } from './model/parts.ts';
 export type { Transcript, TranscriptCall, TranscriptMessage } from './model/transcript.ts';
 export type { RunStateName, UnfinishedState } from './model/unfinished.ts';
-export type { AuditCategory, AuditSeverity, ExitReason } from './model/words.ts';
+export type { AuditCategory, AuditSeverity, CostSource, ExitReason } from './model/words.ts';
 export { type AlignOptions, alignCalls } from './projections/compare/align.ts';
 export { type CallFacts, callsOf } from './projections/compare/call-facts.ts';
 export type { Sketch } from './projections/compare/similarity.ts';
+export type {
+  UnpricedModel,
+  UsageGroup,
+  UsageReport,
+  UsageSums,
+} from './projections/usage/usage-report.ts';
 export type { ChainHead } from './store/chain/chain.ts';
 export type { RunRow } from './store/index/runs-table.ts';
 export type { KeptRun } from './store/journal/gc.ts';

@@ -17,7 +17,8 @@ export interface ServeProcess {
 
 /** Without `args`: on the socket of the state folder. */
 export function startServe(state: string, ...args: string[]): Promise<ServeProcess> {
-  const all = [BIN, 'serve', '--json', ...args];
+  // Without the sessions of the user who runs the tests.
+  const all = [BIN, 'serve', '--json', '--no-watch', ...args];
   const env = { ...process.env, TACHO_HOME: state };
   const child = spawn(process.execPath, all, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => {

@@ -18,7 +18,7 @@ import type { Draft } from '../src/model/draft.ts';
 import { type Event, EventData, type EventOf } from '../src/model/event.ts';
 import type { RunOutcome } from '../src/model/outcome.ts';
 import { CANONICAL_TOOLS, type Channel } from '../src/model/words.ts';
-import { createOutcomeFold } from '../src/projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../src/projections/outcome.ts';
 import { verifies } from './e2e/verifies.ts';
 import { testShapes } from './test-shapes.ts';
 import { testFigures, testWords } from './test-words.ts';
@@ -131,6 +131,29 @@ export function outcomeOf(events: readonly Event[]): RunOutcome {
   return fold.finish();
 }
 
+/** The usage of the outcome, and the sum of its usage by time and model. */
+function usageTwice(events: readonly Event[]) {
+  const fold = createOutcomeFold({ keepIo: false });
+  for (const event of events) fold.push(event);
+  const { outcome, usage } = measuredBy(fold);
+  const { tokens, cost } = outcome.metrics;
+  const sums = usage.map((row) => ({ ...row.tokens, cost: row.cost_usd }));
+  const sum = sums.reduce(
+    (a, b) =>
+      Object.fromEntries(
+        Object.keys(a).map((key) => {
+          const [x, y] = [a[key as 'cost'], b[key as 'cost']];
+          return [key, x === null ? y : x + (y ?? 0)];
+        }),
+      ) as typeof a,
+  );
+  const rounded = (value: number | null) => value && Number(value.toFixed(9));
+  return [
+    { ...tokens, cost: rounded(cost) },
+    { ...sum, cost: rounded(sum.cost) },
+  ];
+}
+
 export function kindsOf<K extends Event['kind']>(events: readonly Event[], kind: K): EventOf<K>[] {
   return events.filter((event) => event.kind === kind) as unknown as EventOf<K>[];
 }
@@ -231,6 +254,8 @@ function testRecording(agent: Agent, recording: Recording, clean: boolean): void
     async () => {
       const events = await wholeRun(agent, recording);
       expect(malformed(events)).toEqual([]);
+      const [total, sum] = usageTwice(events);
+      expect(sum).toEqual(total);
       const problems = kindsOf(events, 'problem').map(({ data }) => `${data.code} ${data.detail}`);
       const unanswered = truth?.ok === false ? /^(unfinished_call|no_end_record) / : /^$/;
       if (clean) expect(problems.filter((text) => !unanswered.test(text))).toEqual([]);

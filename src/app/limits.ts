@@ -124,6 +124,8 @@ export const APP_LIMITS = {
   watch_all_ms: 600_000,
   /** The same for all folders if some of them cannot be watched. */
   watch_poll_ms: 5_000,
+  /** The pause after looking at them, as a multiple of the CPU time that it took: at most 0.2 % of one core. */
+  watch_poll_pause: 500,
   /** How often the watcher writes its health, and looks at the states of runs. */
   watch_report_ms: 5_000,
   /** How often folders of agents that do not exist are looked for. */
@@ -133,9 +135,39 @@ export const APP_LIMITS = {
   /** A session that nobody continued for this long is finished, whatever its last record says. */
   unfinished_age_ms: 86_400_000,
   watch_warm_age_ms: 86_400_000,
+  /** A live session of a run that is finished, or without a process, ends when nothing was added for this long. */
+  watch_live_quiet_ms: 300_000,
+  /** Outboxes that a watcher has open. Sessions that wait for nothing are closed first, the others wait in the journal. */
+  watch_live_sessions_max: 256,
+  /** Messages that wait for a collector. Further ones are made from the journal when it has taken these. */
+  watch_live_waiting_bytes_max: 256 * 1024 * 1024,
+  /** How long a refused connection waits for a corrected token. */
+  watch_live_again_ms: 60_000,
+  /** The list of runs that were sent: 100 bytes for each change since the watcher started. */
+  watch_live_book_bytes_max: 256 * 1024 * 1024,
+  /** Wait before a collector starts its watcher again; doubled each time, up to the second value. */
+  watch_again_ms: 1_000,
+  watch_again_ms_max: 300_000,
+  /** How often a collector looks whether the store has no other watcher any more. */
+  watch_beside_ms: 30_000,
+  /** How long a watcher has to end with its collector: it can be killed at any time. */
+  watch_stop_ms: 5_000,
+  /** Sessions after which a watcher collects garbage: each leaves about a MB, and it runs for weeks. */
+  watch_collect_sessions: 128,
   /** Runs that a watcher keeps open for growth in memory, and how long after their last growth. */
   open_runs_max: 32,
   open_run_ms: 600_000,
+  /**
+   * The text of a compressed session file, in relation to its size. Repetitive sessions reach some hundreds; a file that was
+   * made to fill a disk or to take forever reaches many thousands.
+   */
+  unpacked_ratio_max: 1_000,
+  /** A short file may exceed the ratio up to this text. */
+  unpacked_bytes_free: 64 * 1024 * 1024,
+  /** How often the watcher looks for files with unknown names, at most: this reads all folders. */
+  watch_strays_ms: 60_000,
+  /** How long after a failure that may pass, such as a locked database, a session is tried again. */
+  watch_retry_ms: 5_000,
   /** How long the watcher keeps the store locked at once. Other commands can change it in between. */
   watch_slice_ms: 500,
   /** Shortest time between two notifications of a rule about the same run, unless the rule sets another. */
@@ -156,6 +188,8 @@ export const APP_LIMITS = {
   notify_per_minute_max: 60,
   /** Runs that a rule remembers, so that it notifies once. */
   notify_runs_max: 10_000,
+  /** The file with what was reported: 100 bytes for each run that a rule remembers. */
+  notify_memory_bytes_max: 16 * 1024 * 1024,
   /** How long a watcher that ends waits for notifications under way. */
   notify_close_ms: 3_000,
   /** How long a command of the service manager may take. A restart waits until the service has started. */

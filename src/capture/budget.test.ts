@@ -36,3 +36,21 @@ test.each<[KnownWhen, string | null]>([
   else expect(text).toContain(`--max-cost cannot stop a run of toy in time: ${why}`);
   expect(lateLimit({ cost_usd: null, tokens: 5, same_calls: 2 }, agent)).toBeNull();
 });
+
+test.each<[KnownWhen, KnownWhen, string | null]>([
+  ['never', 'live', null],
+  ['end', 'live', null],
+  ['never', 'end', 'Toy reports its tokens only at the end.'],
+  ['never', 'never', 'Toy never reports its cost.'],
+  ['live', 'never', null],
+])(
+  'a limit on a cost that is known %s, or computed from tokens that are known %s',
+  (cost, usage, why) => {
+    const capabilities = { cost, usage, call_requests: 'live', steps: 'live' };
+    const pricing = { provider: null, reasoning: 'in_output', needs: [] };
+    const agent = { id: 'toy', title: 'Toy', capabilities, pricing } as unknown as Agent;
+    const text = lateLimit({ cost_usd: 1 }, agent);
+    if (why === null) expect(text).toBeNull();
+    else expect(text).toContain(`--max-cost cannot stop a run of toy in time: ${why}`);
+  },
+);

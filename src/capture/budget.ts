@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { LastSet } from '../lib/bounded.ts';
 import { plural } from '../lib/figures.ts';
-import type { Agent, Capabilities } from '../model/agent.ts';
+import type { Agent, Capabilities, KnownWhen } from '../model/agent.ts';
 import type { Event } from '../model/event.ts';
 import type { RunLimits } from '../model/parts.ts';
 import { tokensUsed } from '../model/run-fold.ts';
@@ -19,14 +19,30 @@ export const NO_LIMITS: RunLimits = {
 
 type Figure = (state: RunState) => number | null;
 
-/**
- * For each limit: its flag, the figure it limits, the capability that says when the figure is known, its name and
- * text.
- */
+type WhenKnown = (agent: Agent) => KnownWhen;
+
+const capability =
+  (name: keyof Capabilities): WhenKnown =>
+  ({ capabilities }) =>
+    capabilities[name];
+
+const IN_TIME: readonly KnownWhen[] = ['live', 'end', 'after', 'never'];
+
+/** Whichever is known first: the cost that the agent reports, or the tokens from which it is computed. */
+const costKnown: WhenKnown = ({ capabilities, pricing }) => {
+  const computed = pricing === undefined ? 'never' : capabilities.usage;
+  const first = IN_TIME.find((when) => when === capabilities.cost || when === computed);
+  return first ?? 'never';
+};
+
+/** Whether `--max-cost` can stop a run of this agent in time. */
+export const stopsInTime = (agent: Agent): boolean => costKnown(agent) === 'live';
+
+/** For each limit: its flag, the figure it limits, when the figure is known, its name and text. */
 const FIGURES: readonly {
   limit: Exclude<keyof RunLimits, 'same_calls'>;
   flag: string;
-  known: keyof Capabilities;
+  known: WhenKnown;
   name: string;
   of: Figure;
   say: (figure: number) => string;
@@ -34,15 +50,15 @@ const FIGURES: readonly {
   {
     limit: 'cost_usd',
     flag: '--max-cost',
-    known: 'cost',
+    known: costKnown,
     name: 'its cost',
-    of: (state) => state.usage.cost_usd,
+    of: (state) => state.usage.cost_usd ?? state.computed_usd,
     say: (cost) => `$${Number(cost.toPrecision(6))}`,
   },
   {
     limit: 'tokens',
     flag: '--max-tokens',
-    known: 'usage',
+    known: capability('usage'),
     name: 'its tokens',
     of: (state) => tokensUsed(state.usage.tokens),
     say: (tokens) => plural(tokens, 'token'),
@@ -50,7 +66,7 @@ const FIGURES: readonly {
   {
     limit: 'tool_calls',
     flag: '--max-tool-calls',
-    known: 'call_requests',
+    known: capability('call_requests'),
     name: 'its tool calls',
     of: (state) => state.calls.open.count,
     say: (calls) => plural(calls, 'tool call'),
@@ -58,7 +74,7 @@ const FIGURES: readonly {
   {
     limit: 'steps',
     flag: '--max-steps',
-    known: 'steps',
+    known: capability('steps'),
     name: 'its steps',
     of: (state) => state.step,
     say: (steps) => plural(steps, 'step'),
@@ -79,17 +95,26 @@ export function overLimit(limits: RunLimits, state: RunState): string | null {
 /** Limits that could not be checked: the agent never reported the figure. */
 export function unwatched(limits: RunLimits, state: RunState): string[] {
   return FIGURES.filter(({ limit, of }) => limits[limit] !== null && of(state) === null).map(
-    ({ flag, name }) => `${flag} could not be checked: the agent did not report ${name}`,
+    ({ limit, flag, name }) => {
+      const why = limit === 'cost_usd' && unpricedText(state);
+      return `${flag} could not be checked: ${why || `the agent did not report ${name}`}`;
+    },
   );
 }
 
+const unpricedText = ({ unpriced }: RunState) =>
+  unpriced !== null &&
+  `the price of ${unpriced} is unknown; set it in your own tacho.yaml (~/.config/tacho), under prices`;
+
 /** Names the first limit that cannot stop this agent in time, with the reason, and the limits that can. Null if all can. */
 export function lateLimit(limits: Partial<RunLimits>, agent: Agent): string | null {
-  const late = FIGURES.filter(({ known }) => agent.capabilities[known] !== 'live');
+  const late = FIGURES.filter(({ known }) => known(agent) !== 'live');
   const found = late.find(({ limit }) => (limits[limit] ?? null) !== null);
   if (found === undefined) return null;
-  const never = agent.capabilities[found.known] === 'never';
-  const when = never ? `never reports ${found.name}` : `reports ${found.name} only at the end`;
+  const never = found.known(agent) === 'never';
+  const by_tokens = found.limit === 'cost_usd' && agent.capabilities.cost === 'never';
+  const what = by_tokens && !never ? 'its tokens' : found.name;
+  const when = never ? `never reports ${what}` : `reports ${what} only at the end`;
   const usable = FIGURES.filter((figure) => !late.includes(figure)).map(({ flag }) => flag);
   const outcome = never ? 'to run without the check' : 'to check it when the run has ended';
   const others = usable.length === 0 ? '--timeout' : `${usable.join(', ')} or --timeout`;

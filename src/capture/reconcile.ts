@@ -6,6 +6,7 @@ import { LIMITS } from '../lib/limits.ts';
 import type { Agent } from '../model/agent.ts';
 import type { Draft, DraftOf } from '../model/draft.ts';
 import type { Usage } from '../model/parts.ts';
+import { UsageFold } from '../model/run-fold.ts';
 import type { CallStatus } from '../model/words.ts';
 import { CallPairs, type Request } from './call-pairs.ts';
 import { isDuration } from './calls.ts';
@@ -48,6 +49,8 @@ export class Reconciler {
   /** Ends in the session file of calls that ended in the stream too. */
   readonly #ends = new Map<string, CallEnd>();
   readonly #pairs: CallPairs | null;
+  /** The usage in the session file. */
+  readonly #filed = new UsageFold();
   /** Time of the last draft, used for drafts without their own time. */
   #at_ms = 0;
 
@@ -192,7 +195,8 @@ export class Reconciler {
   /** Drafts that can be made only when the whole session file is known. */
   end(): Draft[] {
     const open = (this.#pairs?.rest() ?? []).map((request) => this.#add(request));
-    return open.concat([...this.#ends].flatMap(([call_id, end]) => this.#compare(call_id, end)));
+    const ends = [...this.#ends].flatMap(([call_id, end]) => this.#compare(call_id, end));
+    return [...open, ...ends, ...this.#usage()];
   }
 
   #compare(call_id: string, { status, exit_code }: CallEnd): Draft[] {
@@ -219,11 +223,17 @@ export class Reconciler {
     return drafts;
   }
 
+  /** Figures that the stream has too are only compared, once all of them are known. */
   #onUsage(draft: DraftOf<'usage_reported'>): Draft[] {
-    const { usage } = this.#had;
-    if (usage === null) return [this.#timed(draft)];
+    this.#filed.push(draft.data);
+    return this.#had.usage === null ? [this.#timed(draft)] : [];
+  }
+
+  #usage(): Draft[] {
+    const [live, filed] = [this.#had.usage, this.#filed.tokens];
+    if (live === null || filed === null) return [];
     const differing = (['input', 'output', 'cache_read', 'cache_write'] as const)
-      .map((key) => [key, usage[key], draft.data.usage[key]] as const)
+      .map((key) => [key, live[key], filed[key]] as const)
       .filter(([, stream, session]) => stream !== null && session !== null && stream !== session)
       .map(([key, stream, session]) => `${key} ${stream} and ${session}`);
     if (differing.length === 0) return [];

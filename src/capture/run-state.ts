@@ -33,6 +33,10 @@ export class RunState extends RunFold {
   readonly skills = new BoundedSet(LIMITS.skill_uses_max, LIMITS.skill_uses_chars_max);
   readonly files = new BoundedSet(LIMITS.artifacts_max, LIMITS.artifacts_chars_max);
   had_thinking = false;
+  /** The cost by the list of prices, if the run has a limit for it. Null: unknown, or reported by the agent. */
+  computed_usd: number | null = null;
+  /** A model without a known price. */
+  unpriced: string | null = null;
   /** Names of the values that the session file added to a live run (AG-16). */
   readonly filled = new Set<string>();
   /** The last lines of stderr, for runs without any other output. */

@@ -1,5 +1,6 @@
 /** Events → output on stdout for people or programs: run-event records or human text, never both (RE-15). */
 
+import { RunCost } from '../app/prices/priced.ts';
 import type { EventSink } from '../app/run/recorder.ts';
 import type { Event } from '../model/event.ts';
 import type { OutputMode } from '../model/words.ts';
@@ -22,9 +23,9 @@ export function createPresenter(io: Io, { output, stream, cwd }: PresentOptions)
   const json = output === 'json';
   const show = json ? recordText(stream) : humanText(io, stream, cwd);
   let failure: unknown = null;
-  const shown = (event: Event): string => {
+  const shown = async (event: Event): Promise<string> => {
     try {
-      return show(event);
+      return await show(event);
     } catch (error) {
       failure ??= error;
       return '';
@@ -32,13 +33,13 @@ export function createPresenter(io: Io, { output, stream, cwd }: PresentOptions)
   };
   return async (events) => {
     let text = '';
-    for (const event of events) text += shown(event);
+    for (const event of events) text += await shown(event);
     if (text !== '' && !io.out.gone) await (json ? io.out.json(text) : io.out.write(text));
     if (failure !== null && events.at(-1)?.kind === 'run_finished') throw failure;
   };
 }
 
-type ToText = (event: Event) => string;
+type ToText = (event: Event) => string | Promise<string>;
 
 function recordText(stream: boolean): ToText {
   const projection = createRunEventProjection({ stream });
@@ -50,5 +51,10 @@ function recordText(stream: boolean): ToText {
 
 function humanText(io: Io, stream: boolean, cwd: string): ToText {
   const projection = new HumanProjection({ ...styleOf(io), stream, cwd });
-  return (event) => projection.project(event);
+  const cost = new RunCost();
+  return (event) => {
+    cost.push(event);
+    if (event.kind !== 'run_finished') return projection.project(event);
+    return cost.value().then((computed) => projection.project(event, computed));
+  };
 }

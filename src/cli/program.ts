@@ -23,6 +23,7 @@ import { defineServe } from './serve/flags.ts';
 import { defineShow } from './show/flags.ts';
 import { defineTail } from './tail/flags.ts';
 import { defineTrust } from './trust/flags.ts';
+import { defineUsage } from './usage/flags.ts';
 import { defineValidate } from './validate/flags.ts';
 import { VERSION } from './version.ts';
 import { defineWatch } from './watch/flags.ts';
@@ -52,6 +53,7 @@ const GROUPS: Readonly<Record<string, Listed>> = {
     show: [defineShow, 'read a run: what was asked, said and called'],
     runs: [defineRuns, 'list, check, remove and count the recorded runs'],
     search: [defineSearch, 'find runs by their texts, tools, files and errors'],
+    usage: [defineUsage, 'sum up tokens and costs by day, agent, model or project'],
     replay: [defineReplay, 'print the output of a run again'],
     compare: [defineCompare, 'compare runs call by call'],
   },

@@ -44,18 +44,22 @@ export const LABEL_FLAG = [
   labelArgument,
 ] as const;
 
-export function withRunFilters(command: Command): Command {
+/** `timed`, `of_model`: the subjects of the times and of the model. */
+export function withRunFilters(
+  command: Command,
+  { timed = 'runs started', of_model = 'runs' } = {},
+): Command {
   return command
     .option(
       '--since <time>',
-      'only runs started since then: 2026-11-01, 12h, 2d, yesterday',
+      `only ${timed} since then: 2026-11-01, 12h, 2d, yesterday`,
       timeArgument,
     )
-    .option('--until <time>', 'only runs started until then; a day counts to its end', timeArgument)
+    .option('--until <time>', `only ${timed} until then; a day counts to its end`, timeArgument)
     .option(...HERE_FLAG)
     .option(...PROJECT_FLAG)
     .option('--agent <id>', 'only runs of this agent')
-    .option('--model <name>', 'only runs of models with this text in their names')
+    .option('--model <name>', `only ${of_model} of models with this text in their names`)
     .option(...LABEL_FLAG)
     .option('--status <status>', 'only runs with this status: ok, failed, or an exit reason');
 }

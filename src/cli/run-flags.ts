@@ -1,29 +1,38 @@
 /** Flags of the commands that run agents. */
 import type { Command } from 'commander';
+import { COST_IN_TIME } from '../agents/cost-in-time.ts';
 import { countFrom, INSECURE_HELP, numberLike } from './arguments.ts';
 
 export const seconds = numberLike('a number of seconds greater than 0', (value) => value > 0);
 const dollars = numberLike('an amount in US dollars greater than 0', (value) => value > 0);
 
 export function liveFlags(command: Command): Command {
+  return collectorFlags(command, 'send the run to a collector while it runs').option(
+    '--call-timeout <seconds>',
+    'report a call as timed out at the collector after this time; the call itself continues',
+    seconds,
+  );
+}
+
+/** Where to send, and how. */
+export function collectorFlags(command: Command, what: string): Command {
   return command
     .option(
       '--live [url]',
-      'send the run to a collector while it runs: unix:PATH, tcp://HOST:PORT … (default: the collector of the state folder)',
+      `${what}: unix:PATH, tcp://HOST:PORT … (default: the collector of the state folder)`,
     )
     .option('--live-token-file <file>', 'file with the token for the collector')
     .option('--live-ca <file>', "file with the certificates that sign the collector's")
-    .option('--insecure', INSECURE_HELP)
-    .option(
-      '--call-timeout <seconds>',
-      'report a call as timed out at the collector after this time; the call itself continues',
-      seconds,
-    );
+    .option('--insecure', INSECURE_HELP);
 }
 
 export function limitFlags(command: Command): Command {
   return command
-    .option('--max-cost <usd>', 'stop the run when it costs more', dollars)
+    .option(
+      '--max-cost <usd>',
+      `stop the run when it costs more; in time only with ${COST_IN_TIME.join(', ')}`,
+      dollars,
+    )
     .option(
       '--max-tokens <n>',
       'stop the run when it uses more tokens, cached ones included',

@@ -5,13 +5,17 @@ import { TachoError } from '../lib/errors.ts';
 import { oneLine } from '../lib/terminal-text.ts';
 import type { Output } from './command.ts';
 
-export interface AgentRunFlags {
+/** The flags of a connection to a collector. */
+export interface LiveFlags {
   /** True: the collector of the state folder. */
   live?: string | true;
   liveTokenFile?: string;
   liveCa?: string;
   insecure?: true;
   callTimeout?: number;
+}
+
+export interface AgentRunFlags extends LiveFlags {
   maxCost?: number;
   maxTokens?: number;
   maxToolCalls?: number;
@@ -44,7 +48,7 @@ export function agentRunOptions(flags: AgentRunFlags): Partial<RunOptions> {
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'run' });
 
-function liveOf(flags: AgentRunFlags): LiveRunOptions | undefined {
+export function liveOf(flags: LiveFlags): LiveRunOptions | undefined {
   const { live, liveTokenFile: tokenFile, liveCa: ca, insecure, callTimeout } = flags;
   if (live === undefined) {
     if (tokenFile ?? ca ?? insecure ?? callTimeout)

@@ -1,5 +1,6 @@
 /** A session file that was imported, for people. */
 import type { Imported } from '../app/sessions/import.ts';
+import type { Stated } from '../app/watch/watcher.ts';
 import { shortRunId } from '../lib/ids.ts';
 import { localMinute } from '../lib/local-time.ts';
 import { forTerminal, oneLine } from '../lib/terminal-text.ts';
@@ -36,4 +37,16 @@ export function sessionText(imported: Imported): string {
     prompt === null ? '' : `${oneLine(prompt, PROMPT_CHARS)}  `,
   ];
   return `${cells.join(' ')}${forTerminal(path)}\n`;
+}
+
+/** The new state of a run on one line. */
+export function stateText({ run_id, agent, prompt, unfinished }: Stated): string {
+  const cells = [
+    (unfinished?.state ?? 'finished').padEnd(KIND_COLUMNS),
+    shortRunId(run_id).padEnd(10),
+    (localMinute(unfinished?.since_ms ?? null) ?? '').padEnd(16),
+    agent.padEnd(8),
+    prompt === null ? '' : `${oneLine(prompt, PROMPT_CHARS)}  `,
+  ];
+  return `${cells.join(' ')}${forTerminal(unfinished?.reason ?? '')}`.trimEnd().concat('\n');
 }

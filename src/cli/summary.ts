@@ -1,6 +1,7 @@
 /** The stored outcome of a run, as text or as JSON: `tacho show --summary` and `tacho runs show`. */
 import { findRunId } from '../app/runs/replay.ts';
 import { storedOutcome } from '../app/runs/show.ts';
+import { unfinishedOf } from '../app/runs/unfinished.ts';
 import { proseOf } from '../projections/human-parts.ts';
 import { headText } from '../projections/outcome-text.ts';
 import { headOfOutcome } from '../projections/run-head.ts';
@@ -14,11 +15,13 @@ export async function printSummary(
   flags: { json?: true },
   io: Io,
 ): Promise<void> {
-  const outcome = storedOutcome(state, await findRunId(state, run));
+  const run_id = await findRunId(state, run);
+  const outcome = storedOutcome(state, run_id);
+  const unfinished = flags.json ? null : await unfinishedOf(state, run_id);
   const style = styleOf(io);
   const message = outcome.message.trim();
   await printPretty(io, flags, outcome, () => {
     const text = message === '' ? '' : `\n${proseOf(message, style)}\n`;
-    return headText(headOfOutcome(outcome), style) + text;
+    return headText(headOfOutcome(outcome), style, { unfinished }) + text;
   });
 }

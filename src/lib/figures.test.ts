@@ -18,7 +18,7 @@ test('durations are readable at every size', () => {
 });
 
 test('counts, costs and nouns are readable', () => {
-  expect([0, 999, 1000, 12_345, 999_949, 999_950, 3_400_000].map(countText)).toEqual([
+  expect([0, 999, 1000, 12_345, 999_949, 999_950, 3_400_000, 12.9e9].map(countText)).toEqual([
     '0',
     '999',
     '1.0k',
@@ -26,6 +26,7 @@ test('counts, costs and nouns are readable', () => {
     '999.9k',
     '1.0M',
     '3.4M',
+    '12.9B',
   ]);
   expect([0, 0.01234, 1, 12.345].map(costText)).toEqual(['$0.0000', '$0.0123', '$1.00', '$12.35']);
   expect([plural(1, 'file'), plural(0, 'file')]).toEqual(['1 file', '0 files']);

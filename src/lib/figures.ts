@@ -1,5 +1,6 @@
 /** Figures in readable form, consistent across all output. An unknown figure is printed as unknown, never as 0. */
 import type { Usage } from '../model/parts.ts';
+import type { CostSource } from '../model/words.ts';
 
 /** `12ms`, `1.2s`, `1m 02s`, `1h 02m`. */
 export function durationText(ms: number): string {
@@ -12,16 +13,22 @@ export function durationText(ms: number): string {
   return `${Math.floor(minutes / 60)}h ${twoDigits(minutes % 60)}m`;
 }
 
-/** `999`, `1.2k`, `3.4M`. */
+/** `999`, `1.2k`, `3.4M`, `5.6B`. */
 export function countText(count: number): string {
   if (count < 1000) return String(count);
   if (count < 999_950) return `${(count / 1000).toFixed(1)}k`;
-  return `${(count / 1_000_000).toFixed(1)}M`;
+  if (count < 999_950_000) return `${(count / 1_000_000).toFixed(1)}M`;
+  return `${(count / 1_000_000_000).toFixed(1)}B`;
 }
 
 /** `$0.0123`, `$12.30`. */
 export function costText(usd: number): string {
   return `$${usd.toFixed(usd < 1 ? 4 : 2)}`;
+}
+
+/** A cost that tacho computed is marked: `~$0.0123`. */
+export function sourcedCost(usd: number, source: CostSource): string {
+  return `${source === 'computed' ? '~' : ''}${costText(usd)}`;
 }
 
 /** `999 B`, `1.2 kB`, `3.4 MB`. */

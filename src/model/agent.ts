@@ -1,6 +1,7 @@
 /** The interface between an agent's folder and the rest of tacho. It contains nothing about a particular agent. */
 import type { Draft } from './draft.ts';
 import type { Event } from './event.ts';
+import type { Usage } from './parts.ts';
 import type { ApproveMode } from './words.ts';
 
 /**
@@ -139,6 +140,8 @@ export interface SessionDecoderOptions {
   path?: string;
   /** Earlier records belong to earlier runs: the file of a resumed session contains those too. */
   since_ms?: number;
+  /** The usage is that of all runs in the file, from `since_ms` on. Default: an agent may report that of the last run. */
+  all_runs?: boolean;
   /** Set if the stream of the run was also recorded: whether the stream reported the run's tokens. */
   stream_usage?: boolean;
 }
@@ -196,6 +199,8 @@ export interface SessionFiles {
   isMain?(path: string, memo?: Memo): Promise<boolean>;
   /** Set if files of sub-agents are in the same places, and `isMain` tells them apart. */
   readonly parts_in_places?: true;
+  /** Names of files beside main files that are no sessions, although they look like them. */
+  readonly beside?: RegExp;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;
   /** The lines of a part that is not a file, such as a session in a database. Null: the part is a file. */
@@ -231,6 +236,16 @@ export interface RecordShapes {
   };
 }
 
+/** How the tokens of an agent are priced, for runs of which it reports no cost. */
+export interface Pricing {
+  /** The provider of models if their names do not show it, by its id in the list of prices. Null: several. */
+  readonly provider: string | null;
+  /** Whether `output` includes reasoning. If not, reasoning is priced as output. */
+  readonly reasoning: 'in_output' | 'beside';
+  /** Figures without which the cost is unknown: those that the agent always reports. Others count as 0. */
+  readonly needs: readonly (keyof Usage)[];
+}
+
 export interface Agent {
   readonly id: string;
   readonly title: string;
@@ -245,6 +260,8 @@ export interface Agent {
   /** Versions the adapter was checked against. */
   readonly checked_versions: readonly string[];
   readonly capabilities: Capabilities;
+  /** Absent: the agent always reports its cost, or the meaning of its token figures is unknown. */
+  readonly pricing?: Pricing;
   /**
    * The effect of each value of `--approve` on this agent, for people. `launch` adds the corresponding flags. Null if
    * tacho cannot start it.

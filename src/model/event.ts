@@ -34,6 +34,7 @@ export const Raw = Type.Object({
   offset: Count,
   file: Type.Optional(Type.String()),
 });
+/** The raw line that an event was decoded from. */
 export type Raw = Static<typeof Raw>;
 
 const Names = Nullable(Type.Array(Type.String()));
@@ -169,6 +170,8 @@ export const EventData = {
     usage: Usage,
     cost_usd: Nullable(Type.Number()),
     model: NullableString,
+    /** The call that started the sub-agent that used it. Absent or null: the root agent, or both. */
+    parent_call_id: Type.Optional(NullableString),
   }),
   provider_retried: Type.Object({
     attempt: NullableInteger,

@@ -174,6 +174,8 @@ export type AuditSeverity = (typeof AUDIT_SEVERITIES)[number];
 export type AuditCategory = (typeof AUDIT_CATEGORIES)[number];
 export type AuditStatus = (typeof AUDIT_STATUSES)[number];
 export type Channel = (typeof CHANNELS)[number];
+/** Where the cost of a run comes from: the agent's own report, or tacho's list of prices. */
+export type CostSource = (typeof COST_SOURCES)[number];
 /** Why a run ended; `ok` if the agent finished its work. */
 export type ExitReason = (typeof EXIT_REASONS)[number];
 export type ProviderFailureKind = (typeof PROVIDER_FAILURE_KINDS)[number];

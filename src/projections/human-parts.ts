@@ -1,7 +1,14 @@
 /** Pieces of the human text: marks, diffs, the summary. All foreign text is escaped here. */
 
 import { structuredPatch } from 'diff';
-import { callsText, costText, durationText, plural, tokensText } from '../lib/figures.ts';
+import {
+  callsText,
+  costText,
+  durationText,
+  plural,
+  sourcedCost,
+  tokensText,
+} from '../lib/figures.ts';
 import { shortRunId } from '../lib/ids.ts';
 import { own } from '../lib/own.ts';
 import { recordText } from '../lib/record-words.ts';
@@ -180,12 +187,13 @@ export interface SummaryFacts {
   failed: number;
   denied: number;
   files: readonly Artifact[];
+  computed_usd: number | null;
 }
 
 /** The figures of the run, its complete error, the gaps of its record, the changed files, and how to show it again. */
 export function summaryText(
   { run_id, data: end }: EventOf<'run_finished'>,
-  { failed, denied, files }: SummaryFacts,
+  { failed, denied, files, computed_usd }: SummaryFacts,
   style: HumanStyle,
 ): string {
   const { colour } = style;
@@ -196,7 +204,7 @@ export function summaryText(
     plural(end.steps, 'step'),
     callsText(end.tool_calls, failed, denied),
     tokensText(tokensUsed(end.usage), end.usage),
-    end.cost_usd === null ? 'cost unknown' : costText(end.cost_usd),
+    end.cost_usd === null ? knownCost(computed_usd) : costText(end.cost_usd),
     end.duration_ms === null ? 'duration unknown' : durationText(end.duration_ms),
     // A failed run has its error directly below the figures.
     ...(complete && end.error === null ? [record] : []),
@@ -213,6 +221,9 @@ export function summaryText(
     below(`read it again: tacho show ${shortRunId(run_id)}`, colour.dim),
   ].join('');
 }
+
+const knownCost = (computed_usd: number | null) =>
+  computed_usd === null ? 'cost unknown' : sourcedCost(computed_usd, 'computed');
 
 /** The mark and the code of a run's result. */
 export function resultMark(ok: boolean, reason: string, style: HumanStyle): string {

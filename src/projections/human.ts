@@ -69,6 +69,7 @@ export class HumanProjection {
   readonly #text = new FinalText(LIMITS.final_output_chars_max);
   readonly #counts = new CallCounts();
   #warnings = 0;
+  #computed_usd: number | null = null;
   /** The part printed last. */
   #last: Block | null = null;
 
@@ -78,8 +79,9 @@ export class HumanProjection {
     this.#artifacts.base(options.cwd);
   }
 
-  /** The text to print for an event; '' if there is none. */
-  project(event: Event): string {
+  /** The text to print for an event; '' if there is none. `computed_usd`: the cost of a run of which the agent reports none. */
+  project(event: Event, computed_usd: number | null = null): string {
+    this.#computed_usd = computed_usd;
     this.#text.push(event);
     this.#counts.push(event);
     if (event.kind === 'message_delta') {
@@ -212,7 +214,8 @@ export class HumanProjection {
     const hidden = this.#warnings - PROJECTION_LIMITS.outcome_warnings_max;
     const more = hidden > 0 ? `${colour.yellow(`! ${hidden} more warnings not shown`)}\n` : '';
     const { failed, denied } = this.#counts;
-    const facts = { failed, denied, files: this.#artifacts.list() };
+    const computed_usd = this.#computed_usd;
+    const facts = { failed, denied, files: this.#artifacts.list(), computed_usd };
     return `${text}${more}${summaryText(event, facts, this.#options)}`;
   }
 }

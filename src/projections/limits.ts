@@ -13,6 +13,10 @@ export const PROJECTION_LIMITS = {
   /** Calls that a report for CI lists, and characters per text: more than anyone reads. All calls are counted. */
   report_calls_max: 1_000,
   report_chars_max: 300,
+  /** Rows of a run's usage by time and model: six weeks without a pause. The rest is one row without time and model. */
+  usage_rows_max: 4_096,
+  /** Characters of a model's name in them. */
+  usage_model_chars: 256,
   /** Bytes of one warning: one readable line, not a dump. */
   warning_bytes_max: 500,
   /** Statuses that tacho makes for one call: one day of silence at one status per ten seconds. */

@@ -1,11 +1,12 @@
 /** The outcome of a run as text for people. Contract: the text contains no foreign control characters. */
-import { callsText, costText, durationText, plural, tokensText } from '../lib/figures.ts';
+import { callsText, durationText, plural, sourcedCost, tokensText } from '../lib/figures.ts';
 import { localTime } from '../lib/local-time.ts';
 import { evidenceText, recordText, resultText } from '../lib/record-words.ts';
 import { columns } from '../lib/terminal-text.ts';
 import type { Artifact } from '../model/outcome.ts';
 import type { Completeness } from '../model/parts.ts';
 import { tokensUsed } from '../model/run-fold.ts';
+import type { UnfinishedState } from '../model/unfinished.ts';
 import { IMPORTED_FILE_LABEL, IMPORTED_SHA256_LABEL } from '../model/words.ts';
 import { dotOf, type HumanStyle, markOf, wrappedLines } from './human-parts.ts';
 import type { RunHead } from './run-head.ts';
@@ -16,8 +17,16 @@ const NAME_COLUMNS = 10;
 
 type Row = [name: string, value: string | null, paint?: 'red' | 'yellow'];
 
-/** One line per fact. `prompt`: false if the transcript follows, which begins with it. */
-export function headText(head: RunHead, style: HumanStyle, { prompt = true } = {}): string {
+interface HeadMore {
+  /** False if the transcript follows, which begins with it. Default: true. */
+  prompt?: boolean;
+  /** The state of a run that may not be finished. */
+  unfinished?: UnfinishedState | null;
+}
+
+/** One line per fact. */
+export function headText(head: RunHead, style: HumanStyle, more: HeadMore = {}): string {
+  const { prompt = true, unfinished = null } = more;
   const dot = dotOf(style);
   const joined = (...parts: (string | null)[]) =>
     parts.filter((part) => part !== null && part !== '').join(dot);
@@ -37,6 +46,7 @@ export function headText(head: RunHead, style: HumanStyle, { prompt = true } = {
         duration_ms === null ? 'duration unknown' : `took ${durationText(duration_ms)}`,
       ),
     ],
+    ['state', unfinished && stateText(unfinished), 'yellow'],
     ['prompt', prompt ? head.prompt : null],
     ['error', head.error, 'red'],
     ['record', recordText(completeness).replace(/^record /, ''), ...unlessWhole(completeness)],
@@ -45,7 +55,7 @@ export function headText(head: RunHead, style: HumanStyle, { prompt = true } = {
       'usage',
       joined(
         tokensText(tokensUsed(head.usage), head.usage),
-        cost === null ? 'cost unknown' : costText(cost),
+        cost === null ? 'cost unknown' : sourcedCost(cost, head.cost_source),
       ),
     ],
     ['files', filesText(head.files)],
@@ -58,6 +68,9 @@ export function headText(head: RunHead, style: HumanStyle, { prompt = true } = {
   lines.splice(at, 0, resultLine(head, style));
   return lines.join('');
 }
+
+const stateText = ({ state, reason, since_ms }: UnfinishedState) =>
+  `${state} since ${localTime(since_ms) ?? 'an unknown time'}: ${reason}`;
 
 const unlessWhole = ({ grade }: Completeness): ['yellow'] | [] =>
   grade === 'complete' ? [] : ['yellow'];

@@ -7,10 +7,12 @@ import type { DataOf, Event } from '../model/event.ts';
 import type { RunOutcome } from '../model/outcome.ts';
 import type { Completeness, Project, Usage } from '../model/parts.ts';
 import { FinalText, RunFold, tokensUsed } from '../model/run-fold.ts';
+import type { MeasuredRun, UsageRow } from '../model/usage.ts';
 import { OUTCOME_SCHEMA } from '../model/words.ts';
 import { type ArtifactFold, createArtifactFold } from './artifacts.ts';
 import { CallFold, type CallPatch, type OutcomeOptions } from './outcome-calls.ts';
 import { createSkillFold, type SkillFold } from './skills.ts';
+import { UsageRows } from './usage-rows.ts';
 import { createWarningFold, type WarningFold } from './warnings.ts';
 
 export type { CallPatch, OutcomeOptions } from './outcome-calls.ts';
@@ -23,6 +25,7 @@ export function createOutcomeFold(options: OutcomeOptions): OutcomeFold {
     artifacts: createArtifactFold(),
     skills: createSkillFold(options.byte_text),
     warnings: createWarningFold(options.byte_text),
+    usage: new UsageRows(),
     facts: { run_id: '', first_ms: null, prompt: null, events: 0 },
   });
 }
@@ -34,6 +37,7 @@ interface Folds {
   artifacts: ArtifactFold;
   skills: SkillFold;
   warnings: WarningFold;
+  usage: UsageRows;
   facts: Facts;
 }
 
@@ -45,9 +49,12 @@ export interface OutcomeFold {
   push(event: Event): void;
   /** The outcome so far. Calls without an end are cancelled in a finished run, otherwise unknown; `onCall` gets them. */
   finish(): RunOutcome;
+  /** The usage of this outcome by time and model. */
+  usageOf(outcome: RunOutcome): UsageRow[];
 }
 
-function outcomeFold({ run, text, calls, artifacts, skills, warnings, facts }: Folds): OutcomeFold {
+function outcomeFold(folds: Folds): OutcomeFold {
+  const { run, text, calls, artifacts, skills, warnings, usage, facts } = folds;
   return {
     fork: () =>
       outcomeFold({
@@ -57,6 +64,7 @@ function outcomeFold({ run, text, calls, artifacts, skills, warnings, facts }: F
         artifacts: artifacts.fork(),
         skills: skills.fork(),
         warnings: warnings.fork(),
+        usage: usage.fork(),
         facts: { ...facts },
       }),
     patches: calls.patches,
@@ -68,6 +76,7 @@ function outcomeFold({ run, text, calls, artifacts, skills, warnings, facts }: F
       warnings.push(event);
       takeFacts(facts, event);
       if (event.kind === 'file_changed') artifacts.push(event.data);
+      else if (event.kind === 'usage_reported') usage.push(event);
       else if (event.kind === 'run_started') artifacts.base(event.data.cwd);
       else if (event.kind === 'session_started') artifacts.base(event.data.cwd);
     },
@@ -102,7 +111,14 @@ function outcomeFold({ run, text, calls, artifacts, skills, warnings, facts }: F
         metadata: metadataOf(run, facts),
       };
     },
+    usageOf: (outcome) => usage.rowsOf(outcome),
   };
+}
+
+/** The outcome so far, with its usage. */
+export function measuredBy(fold: OutcomeFold): MeasuredRun {
+  const outcome = fold.finish();
+  return { outcome, usage: fold.usageOf(outcome) };
 }
 
 /** Facts of a run that only an outcome needs. */
@@ -128,7 +144,8 @@ function takeFacts(facts: Facts, event: Event): void {
   if (event.kind === 'run_started') facts.prompt = event.data.prompt ?? facts.prompt;
   else if (event.kind === 'message_finished') {
     const { role, parent_call_id, synthetic, text } = event.data;
-    if (role === 'user' && parent_call_id === null && !synthetic) facts.prompt ??= text;
+    // Empty: it was removed, or there is only an image.
+    if (role === 'user' && parent_call_id === null && !synthetic) facts.prompt ??= text || null;
   }
 }
 

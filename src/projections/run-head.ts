@@ -1,7 +1,7 @@
 /** The facts of a run that its text begins with. */
 import type { Artifact, OutcomeCall, RunOutcome } from '../model/outcome.ts';
 import type { Completeness, Usage } from '../model/parts.ts';
-import type { CallStatus, ExitReason, TerminalEvidence } from '../model/words.ts';
+import type { CallStatus, CostSource, ExitReason, TerminalEvidence } from '../model/words.ts';
 import type { TranscriptView } from './transcript.ts';
 
 /** The facts of a run, from its outcome or from its transcript. */
@@ -27,6 +27,7 @@ export interface RunHead {
   denied: number | null;
   usage: Usage;
   cost: number | null;
+  cost_source: CostSource;
   files: readonly Artifact[];
   skills: readonly string[];
   warnings: readonly string[];
@@ -64,6 +65,7 @@ export function headOfOutcome(outcome: RunOutcome): RunHead {
     ...countsOf(tool_calls, metrics.tool_calls_count),
     usage: metrics.tokens,
     cost: metrics.cost,
+    cost_source: metrics.cost_source,
     files: outcome.artifacts,
     skills: outcome.skills_used,
     warnings: newWarnings(outcome),
@@ -92,6 +94,7 @@ export function headOfTranscript({ facts, count, at }: TranscriptView): RunHead 
     ...countsOf(calls, facts.tool_calls_count),
     usage: facts.token_usage,
     cost: facts.cost_usd,
+    cost_source: facts.cost_source,
     files: [],
     skills: facts.skills_used,
     warnings: [],

@@ -7,6 +7,7 @@ import { callsText, countText, durationText, plural } from '../lib/figures.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { forTerminal, oneLine, wrapLines } from '../lib/terminal-text.ts';
 import type { TranscriptCall, TranscriptMessage } from '../model/transcript.ts';
+import type { UnfinishedState } from '../model/unfinished.ts';
 import {
   diffLines,
   dotOf,
@@ -29,6 +30,8 @@ export interface ShowOptions extends HumanStyle {
   tool: string | null;
   /** Index of the first message. */
   from: number;
+  /** The state of a run that may not be finished. */
+  unfinished?: UnfinishedState | null;
 }
 
 /** Lines of a folded text; fewer for outputs, because there are many. */
@@ -51,7 +54,7 @@ export function* transcriptText(
   options: ShowOptions,
 ): Generator<string, void> {
   const text = new Text(view.facts, options);
-  yield headText(head, options, { prompt: false });
+  yield headText(head, options, { prompt: false, unfinished: options.unfinished ?? null });
   if (options.from > 0)
     yield `\n${options.colour.dim(`(${plural(options.from, 'earlier message')} not shown)`)}\n`;
   let shown = 0;

@@ -1,9 +1,10 @@
 /** Limits of a run: the run is stopped properly, its work is kept, and the record names the limit and the reason. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chaosAgent } from '../chaos-agent.ts';
 import { demo, finished, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
 
 const place = usePlace({ trust: true });
 const { tacho } = place;
@@ -35,6 +36,49 @@ test.each([
   // The last call may be stopped before the agent reports that it is running.
   const count = (kind: string) => result.records.filter(({ type }) => type === kind).length;
   expect(count('tool_exec_finished')).toBe(count('tool_call_detected'));
+});
+
+const setPrices = (text: string) => {
+  const folder = join(place.folder, 'config', 'tacho');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'tacho.yaml'), text, { mode: 0o600 });
+  return { env: { XDG_CONFIG_HOME: join(place.folder, 'config') } };
+};
+
+verifies('SE-6', '--max-cost counts the computed cost of an agent that reports none', async () => {
+  writeFileSync(join(place.work, 'loop.yaml'), LOOP.replaceAll(', cost: 0.01', ''));
+  const options = setPrices('prices: { "demo-*": { input: 100, output: 100 } }');
+  const result = await tacho(demo('./loop.yaml', '--max-cost', '0.04'), options);
+  expect(result.code).toBe(5);
+  const end = finished(result);
+  // 110 tokens in each step.
+  expect(end.error).toMatch(/^\$0\.\d+, over --max-cost 0\.04$/);
+  expect(end.tool_calls).toBeLessThan(30);
+  const { stdout } = await tacho(['runs', 'show', 'last', '--json'], options);
+  const { metrics } = JSON.parse(stdout);
+  expect(metrics.cost_source).toBe('computed');
+  expect(metrics.cost).toBeCloseTo((metrics.tokens_used * 100) / 1e6, 9);
+  const shown = await Promise.all([
+    tacho(['runs', 'list'], options),
+    tacho(['show', 'last', '--summary'], options),
+    tacho(['runs', 'stats'], options),
+    tacho(['usage'], options),
+    tacho(['replay', 'last'], options),
+  ]);
+  for (const { stdout: text } of shown) expect(text).toContain('~$0.0');
+});
+
+verifies('SE-6', 'an unknown price stops no run, and the warning names the model', async () => {
+  const steps = '  - say: one\n    usage: { input: 1000000, output: 5 }\n';
+  writeFileSync(join(place.work, 'free.yaml'), `about: free\nsteps:\n${steps}`);
+  const result = await tacho(demo('./free.yaml', '--max-cost', '0.01'));
+  expect(result.code).toBe(0);
+  const { stdout } = await tacho(['runs', 'show', 'last', '--json']);
+  const { warnings, metrics } = JSON.parse(stdout);
+  expect([metrics.cost, metrics.cost_source]).toEqual([null, 'unknown']);
+  expect(warnings.join('\n')).toMatch(
+    /--max-cost could not be checked: the price of demo-1 is unknown; set it in your own tacho\.yaml/,
+  );
 });
 
 test('limits that are not reached change nothing', async () => {

@@ -69,11 +69,14 @@ tests:
   );
   const { code, stdout } = await tacho([...args, '--trust', '--workers', '2', '--repeat', '2']);
   expect(code).toBe(0);
-  const lines = stdout.replaceAll(/r_\w+/g, 'ID').split('\n');
+  const lines = stdout
+    .replaceAll(/r_\w+/g, 'ID')
+    .replace(/cost \$.*/, 'COST AND TIME')
+    .split('\n');
   const failed =
     '      fail  command (0.00): `echo 2 failed; exit 1`: exit code 1, expected 0; stdout: "2 failed"';
   // The failed assertion is shown although the test passes.
-  expect(lines.slice(0, 7).sort()).toEqual(
+  expect(lines.slice(0, 8).sort()).toEqual(
     [
       failed,
       failed,
@@ -81,6 +84,7 @@ tests:
       'pass  works #2  0.80  ID',
       'pass  works: 2 of 2 runs passed, mean score 0.80',
       '      the runs share 10 calls and do not part',
+      '      COST AND TIME',
       '1 test: 1 passed, 0 failed',
     ].sort(),
   );

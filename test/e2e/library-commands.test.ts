@@ -1,9 +1,12 @@
 /** The library does what the commands do: keeping the store, agents, checks of the machine, evals that run agents. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chaosAgent, chaosRun, played } from '../chaos-agent.ts';
 import { demo, kill, root, spools, until, usePlace } from './cli.ts';
+import { verifies } from './verifies.ts';
+
+const SESSION = join(root, 'src/agents/claude/testdata/bash-ok/session');
 
 type Library = typeof import('../../src/index.ts');
 
@@ -201,3 +204,39 @@ test('runEval refuses what cannot work before an agent starts', async () => {
   expect([aborted.rows, aborted.stopped]).toEqual([[], true]);
   expect(existsSync(join(stateDir, 'journal'))).toBe(false);
 });
+
+verifies(
+  ['WA-2', 'WA-9'],
+  'watch follows sessions as the command does, and watchStatus reports its health',
+  async () => {
+    const { openStore, watch, watchStatus } = await library();
+    const stateDir = place.state;
+    expect(watchStatus({ stateDir })).toEqual({ running: false, stalled: false, health: null });
+    await expect(watch({ agent: 'claude' } as object)).rejects.toThrow('did you mean agents?');
+    const home = process.env.HOME;
+    process.env.HOME = place.folder;
+    try {
+      cpSync(SESSION, place.folder, { recursive: true });
+      const seen: string[] = [];
+      const stop = new AbortController();
+      const watching = watch({
+        stateDir,
+        agents: ['claude'],
+        signal: stop.signal,
+        onSession: ({ state, agent }, left) => seen.push(`${agent} ${state} ${left}`),
+        onCaughtUp: () => seen.push('caught up'),
+      });
+      await until(() => seen.includes('caught up'), 'the first import');
+      expect(seen).toEqual(['claude imported 0', 'caught up']);
+      expect(watchStatus({ stateDir })).toMatchObject({ running: true, health: { sessions: 1 } });
+      await expect(watch({ stateDir, once: true })).rejects.toMatchObject({ code: 'busy' });
+      stop.abort();
+      await watching;
+      expect(watchStatus({ stateDir })).toMatchObject({ running: false });
+      const runs = await Array.fromAsync(openStore({ stateDir }).list());
+      expect(runs).toMatchObject([{ agent: 'claude', unfinished: null }]);
+    } finally {
+      process.env.HOME = home;
+    }
+  },
+);

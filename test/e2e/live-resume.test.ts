@@ -185,7 +185,7 @@ verifies(
     expect((await tacho(args, { input: line('c1') })).code).toBe(75);
     expect((await tacho(args, { input: line('c2') })).code).toBe(75);
     let said = '';
-    const { pid, done } = place.start(['serve', '--json'], {
+    const { pid, done } = place.start(['serve', '--json', '--no-watch'], {
       seen: (text) => {
         said = text;
       },
@@ -208,7 +208,7 @@ verifies(
   'trailing messages without a requested acknowledgement are still known to be stored',
   async () => {
     let said = '';
-    const { pid, done } = place.start(['serve', '--json'], {
+    const { pid, done } = place.start(['serve', '--json', '--no-watch'], {
       seen: (text) => {
         said = text;
       },
@@ -338,7 +338,7 @@ verifies(
   'a run is watched by its shown id prefix; doctor reports waiting messages and the collector',
   async () => {
     let said = '';
-    const { pid, done } = place.start(['serve', '--json'], {
+    const { pid, done } = place.start(['serve', '--json', '--no-watch'], {
       seen: (text) => {
         said = text;
       },

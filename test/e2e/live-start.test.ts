@@ -52,7 +52,7 @@ verifies(
     const folder = testFolder();
     const env = { PATH: process.env.PATH, HOME: folder, TACHO_HOME: join(folder, 'state') };
     const limited = ['-c', 'ulimit -n 130; exec "$@"', 'sh', process.execPath];
-    const child = spawn('sh', [...limited, bin, 'serve', '--json'], { env });
+    const child = spawn('sh', [...limited, bin, 'serve', '--json', '--no-watch'], { env });
     onTestFinished(() => void child.kill('SIGKILL'));
     let said = '';
     child.stderr.on('data', (text) => {

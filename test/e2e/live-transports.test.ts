@@ -34,7 +34,7 @@ const BIG = 8 * 1024 * 1024;
 
 function serveProcess(folder: string, args: readonly string[]): ChildProcess {
   const env = { PATH: process.env.PATH, HOME: folder, TACHO_HOME: join(folder, 'state') };
-  const child = spawn(process.execPath, [bin, 'serve', ...args], {
+  const child = spawn(process.execPath, [bin, 'serve', '--no-watch', ...args], {
     env,
     cwd: folder,
   });

@@ -185,7 +185,7 @@ const WATCH: Texts = {
   16: 'notifications by rules: desktop, webhook, command',
 };
 /** Built in a later session of the same part. */
-const WATCH_LATER = new Set([8, 10, 14, 15]);
+const WATCH_LATER = new Set([8, 10]);
 
 const SEARCH: Texts = {
   1: 'tacho search finds runs and events by words, phrases, prefixes and fields; mistakes have a position',
@@ -197,9 +197,6 @@ const SEARCH: Texts = {
   7: 'every figure of usage can be explained',
   8: 'tacho audit lists destructive commands, secrets, network access and approvals',
 };
-
-/** Built by the next merge. */
-const USAGE = new Set([5, 6, 7]);
 
 const COMPARING: Texts = {
   1: 'runs are aligned call by call, the first divergence is marked, and --fail-on divergence gates',
@@ -216,7 +213,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   ...requirements('CF', CONFORMANCE, now),
   ...requirements('EV', EVALS, now),
   ...requirements('WA', WATCH, (number) => (WATCH_LATER.has(number) ? 'G' : null)),
-  ...requirements('SE', SEARCH, (number) => (USAGE.has(number) ? 'G' : null)),
+  ...requirements('SE', SEARCH, now),
   ...requirements('RR', COMPARING, now),
   ...requirements('DB', DASHBOARD, inPart('E')),
 ];

@@ -6,6 +6,7 @@ import { createOutcomeFold } from '../../src/projections/outcome.ts';
 import { openIndex } from '../../src/store/index/index-db.ts';
 import { openJournal } from '../../src/store/journal/journal.ts';
 import { openStateDir } from '../../src/store/state-dir.ts';
+import { measured } from '../measured.ts';
 import { verifies } from './verifies.ts';
 
 const runId = (n: number) => `r_01m7ek9wah${String(n).padStart(16, '0')}`;
@@ -21,9 +22,8 @@ verifies(
       const index = openIndex(state);
       const empty = createOutcomeFold({ keepIo: false }).finish();
       const started = performance.now();
-      index.saveOutcomes(
-        Array.from({ length: 10_000 }, (_, n) => ({ ...empty, run_id: runId(n), agent: 'demo' })),
-      );
+      const outcome = (n: number) => ({ ...empty, run_id: runId(n), agent: 'demo' });
+      index.saveRuns(measured(...Array.from({ length: 10_000 }, (_, n) => outcome(n))));
       expect(performance.now() - started).toBeLessThan(20_000);
       const journal = openJournal(state.journal, { index });
       for (let run = 0; run < 100; run++) {

@@ -23,7 +23,7 @@ const place = usePlace();
 /** The started program and its first output. */
 async function serving(...args: string[]): Promise<Started & { listening: string[] }> {
   let said = '';
-  const started = place.start(['serve', '--json', ...args], {
+  const started = place.start(['serve', '--json', '--no-watch', ...args], {
     seen: (sofar) => {
       said = sofar;
     },

@@ -495,7 +495,10 @@ describe('a state folder made elsewhere', () => {
     const seen: Options['seen'] = (text, child) => {
       if (text.includes('listening')) child.kill('SIGTERM');
     };
-    const { stderr } = await tacho(['serve', '--json'], { env: { TACHO_HOME: home }, seen });
+    const { stderr } = await tacho(['serve', '--json', '--no-watch'], {
+      env: { TACHO_HOME: home },
+      seen,
+    });
     expect(stderr).toContain(`${home} was not created by this user`);
     expect(evil.dialled()).toBe(0);
   });

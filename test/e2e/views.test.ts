@@ -92,7 +92,7 @@ verifies(
       'the outcome',
       'the transcript',
     ]);
-    const { exit_reason, warnings } = recording.outcome();
+    const { exit_reason, warnings } = recording.measured().outcome;
     const gap = 'gap: calls, files and warnings could not be listed: ';
     expect([exit_reason, warnings]).toEqual(['ok', [expect.stringContaining(gap)]]);
     expect(recording.transcript()).toBeNull();

@@ -11,11 +11,13 @@ import { endFuzzers, type Finding, fuzz } from './fuzz-process.ts';
 import { TORTURE_FOLDER, whyNoInjection } from './inject.ts';
 import { closeLanes } from './lane.ts';
 import { DEFAULT_SEED, Random, seedOf } from './random.ts';
+import { closeKills } from './watch-kill.ts';
+import { watchKills } from './watch-main.ts';
 
 const HELP = `npm run torture -- [options]
 
   --minutes N   stop after N minutes (default: 60)
-  --only KIND   only cases of this kind: kill, error or fuzz
+  --only KIND   only cases of this kind: kill, error or fuzz; or watch: a hundred kills of the watcher per agent
   --seed N      seed for the order of cases and for mutated input (default: ${DEFAULT_SEED})
   --case NAME   repeat one reported case: SCENARIO:MODE:N or fuzz:SEED:N
 `;
@@ -199,12 +201,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => {
     endFuzzers();
     closeLanes();
+    closeKills();
     summary();
     console.log('stopped before the time was up');
     process.exit(1);
   });
 
 if (values.help) console.log(HELP);
+else if (values.only === 'watch') process.exitCode = await watchKills(seed);
 else {
   await buildChaosAgent();
   process.exitCode = values.case === undefined ? await all() : await oneCase(values.case);

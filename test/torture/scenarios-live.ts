@@ -64,7 +64,7 @@ async function serve(
   state: string,
   injection: Injection | null = null,
 ): Promise<Serving> {
-  const args = ['serve', '--json'];
+  const args = ['serve', '--json', '--no-watch'];
   const { child, done } = lane.start(args, { env: { TACHO_HOME: state }, injection });
   const listening = new Promise<boolean>((resolve) => {
     child.stdout?.on('data', (text: string) => {

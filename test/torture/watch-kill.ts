@@ -46,8 +46,6 @@ export interface KillOptions {
   seed: number;
   /** How many recordings. Default: all. */
   scenarios?: number;
-  /** Prints what happens. */
-  say?: (text: string) => void;
 }
 
 export interface KillResult {

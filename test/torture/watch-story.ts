@@ -53,16 +53,17 @@ export interface Story {
   close(): void;
 }
 
-/** `scenarios`: how many, from the first on. */
+/** `scenarios`: how many. Those with sub-agents come first. */
 export function storyOf(agent: Agent, home: string, random: Random, scenarios = 1_000): Story {
   const database = DATABASES.has(agent.id) ? new Database(home, agent.id, random) : null;
   const folder = join(AGENTS, agent.id, 'testdata');
   const sessions = readdirSync(folder)
     .filter((scenario) => existsSync(join(folder, scenario, 'session')))
+    .sort((a, b) => Number(b.startsWith('subagent')) - Number(a.startsWith('subagent')))
     .slice(0, scenarios)
     .map((scenario, n) => {
       const root = join(folder, scenario, 'session');
-      const timed = database?.writesOf(root) ?? fileWrites(agent, root, home, random, n);
+      const timed = database?.writesOf(root) ?? fileWrites(agent, scenario, n, { home, random });
       timed.sort((a, b) => a.at_ms - b.at_ms);
       const at_ms = timed.find((one) => one.at_ms > 0)?.at_ms ?? 0;
       return { scenario, at_ms, writes: timed.map(({ write }) => write) };
@@ -96,11 +97,23 @@ function ownTime(bytes: Buffer, scenario: number): Buffer {
   return Buffer.from(text.replaceAll('2026-01-01T', `2026-01-${day}T`), 'latin1');
 }
 
-function fileWrites(agent: Agent, root: string, home: string, random: Random, n: number): Timed[] {
-  return filesBelow(root).flatMap((name) => {
-    const inside = join(HOMES[agent.id] ?? '', name.replace(/^dot-/, '.'));
-    const path = join(home, inside);
-    const bytes = ownTime(readFileSync(join(root, name)), n);
+/** The session files of the nth recording, with their places in a home folder. */
+export function placeOf(agent: string, scenario: string, n: number) {
+  const root = join(AGENTS, agent, 'testdata', scenario, 'session');
+  return filesBelow(root).map((name) => ({
+    path: /^(?:dot-|[.])/.test(name) ? name.replace(/^dot-/, '.') : join(HOMES[agent] ?? '', name),
+    bytes: ownTime(readFileSync(join(root, name)), n),
+  }));
+}
+
+interface Telling {
+  home: string;
+  random: Random;
+}
+
+function fileWrites(agent: Agent, scenario: string, n: number, { home, random }: Telling): Timed[] {
+  return placeOf(agent.id, scenario, n).flatMap(({ path: name, bytes }) => {
+    const path = join(home, name);
     if (name.endsWith('.jsonl')) return lineWrites(agent, path, bytes, random);
     const document = jsonIn(bytes.toString('utf8')) as { messages?: unknown[] } | undefined;
     if (name.endsWith('.messages.json') && Array.isArray(document?.messages))

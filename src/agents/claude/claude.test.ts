@@ -562,6 +562,8 @@ describe('session files', () => {
     const figures = drafts.flatMap((d) => (d.kind === 'usage_reported' ? [d.data] : []));
     expect(texts).toEqual(['two', 'b', 'c']);
     expect(figures.map(({ mode, usage: u, cost_usd }) => [mode, u.input, cost_usd])).toEqual([
+      ['add', 100, null],
+      ['add', 100, null],
       ['total', 100, 0.25],
     ]);
   });

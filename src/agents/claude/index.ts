@@ -16,6 +16,11 @@ export const claude: RunnableAgent = {
   version_args: ['--version'],
   checked_versions: ['2.1.325'],
   capabilities: { ...LIVE, call_starts: 'never', usage: 'end', cost: 'end' },
+  pricing: {
+    provider: 'anthropic',
+    reasoning: 'in_output',
+    needs: ['input', 'output', 'cache_read', 'cache_write'],
+  },
   approval,
   caution,
   tools,

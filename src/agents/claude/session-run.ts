@@ -1,7 +1,7 @@
 /** One run of a session: speaker, cost and end. */
 import { headOf } from '../../lib/byte-text.ts';
 import type { SessionPart } from '../../model/agent.ts';
-import { type End, OK, Writer } from '../kit/drafts.ts';
+import { type Drafts, type End, OK, Writer } from '../kit/drafts.ts';
 import { codeOf, countOf, idOf, nativeOf, type Open, textOf } from '../kit/native.ts';
 import { between, contentText } from '../kit/text.ts';
 import { skillOf } from './calls.ts';
@@ -24,7 +24,7 @@ const HOOKS: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 export class SessionRun extends Writer {
-  readonly spending = new SessionSpending();
+  readonly spending: SessionSpending;
   readonly #talk = new Conversation(this.to);
   /** Null: no record shows how the run ended. */
   #end: End | null = null;
@@ -35,6 +35,12 @@ export class SessionRun extends Writer {
   #permission_mode: string | null = null;
   /** A slash command, until the body of its skill follows. */
   #command: string | null = null;
+
+  /** `all_runs`: the cost is that of all runs in the file, not of the last one. */
+  constructor(to: Drafts, all_runs: boolean) {
+    super(to);
+    this.spending = new SessionSpending(to, all_runs);
+  }
 
   before(record: Speaking, part: SessionPart | undefined, earlier: boolean): void {
     const to = this.to;
@@ -91,7 +97,10 @@ export class SessionRun extends Writer {
     const { stop_reason } = message;
     const usage = nativeOf(message.usage);
     if (usage && own && record.isAbortedMidStream !== true && !this.#isCopy()) {
-      this.spending.message(root ? ROOT : file, { key, usage, stop_reason });
+      const { at_ms, parent } = this.to;
+      const model = textOf(message.model);
+      const said = { key, usage, stop_reason, model, at_ms, parent };
+      this.spending.message(root ? ROOT : file, said);
     }
     if (!root) return;
     // The model waits for nothing, whatever made it stop. If the CLI makes it continue after all, more records follow.

@@ -3,6 +3,7 @@
  * messages of stdout, with final usage, but no begin, end or denial records. The end is inferred from the last records.
  */
 import { basename, dirname, join } from 'node:path';
+import { plainName } from '../../lib/compressed.ts';
 import { decoder } from '../kit/decoder.ts';
 import { retryOf } from '../kit/failures.ts';
 import { nativeOf, statusOf, textOf } from '../kit/native.ts';
@@ -34,10 +35,14 @@ export const session = sessionFiles({
   // The folder is named after the real path, and long names are cut. Such folders are searched for.
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`)],
   subAgents: (path, unreadable) =>
-    partsIn(join(dirname(path), basename(path, '.jsonl'), 'subagents'), SUB_AGENT, unreadable),
-  decoder: ({ since_ms } = {}) =>
+    partsIn(
+      join(dirname(path), basename(plainName(path), '.jsonl'), 'subagents'),
+      SUB_AGENT,
+      unreadable,
+    ),
+  decoder: ({ since_ms, all_runs = false } = {}) =>
     decoder<Session>((to) => {
-      const run = new SessionRun(to);
+      const run = new SessionRun(to, all_runs);
       return {
         since_ms,
         before: (record, part, earlier) => run.before(record, part, earlier),

@@ -1,4 +1,5 @@
 /** Token and cost figures as the CLI spells them, and the cost of one run of a session. */
+import { type Drafts, type Time, Writer } from '../kit/drafts.ts';
 import { costOf, nativeOf, type Open, tokensOf } from '../kit/native.ts';
 import { add, isEmpty, minus, type Spent, spent } from '../kit/usage.ts';
 import type { Session } from './generated/native.ts';
@@ -69,13 +70,25 @@ interface Message {
   readonly key: string;
   readonly usage: Open;
   readonly stop_reason: unknown;
+  readonly model: string | null;
+  readonly at_ms: Time;
+  readonly parent: string | null;
+}
+
+interface Held extends Message {
+  /** The figures of the message that were reported as a part of the total. */
+  reported: Spent | null;
 }
 
 /** The root agent's name among the speakers. */
 export const ROOT = '';
 
-/** The cost of a session file's last run: from the CLI's cumulative figures if any, otherwise from the messages. */
-export class SessionSpending {
+/**
+ * The cost of a session file: from the CLI's cumulative figures if any, otherwise from the messages. Of the last run, or of
+ * all runs. Each message is also reported by itself, as a part of the total.
+ */
+export class SessionSpending extends Writer {
+  readonly #all_runs: boolean;
   /** Cumulative over the session's runs. */
   #latest: Spent | null = null;
   #before: Spent | null = null;
@@ -84,13 +97,18 @@ export class SessionSpending {
   /** Sum of the messages since the latest cumulative figure. */
   #sum = spent();
   /** The message of each file that may still get its final usage. Every block repeats the usage; the last counts. */
-  readonly #pending = new Map<string, Message>();
+  readonly #pending = new Map<string, Held>();
   /** Nothing was said since the latest cumulative figure: on a terminal, the CLI writes it twice when it exits. */
   #repeated = false;
   /** A run began after the latest cumulative figure, so the figure does not include it. */
   #unpaid = false;
   /** The session began as a copy of another session, without that session's figures. */
   #forked = false;
+
+  constructor(to: Drafts, all_runs: boolean) {
+    super(to);
+    this.#all_runs = all_runs;
+  }
 
   costState(record: Session['cost-state'], earlier: boolean): void {
     const models = nativeOf(record.modelUsage);
@@ -103,13 +121,18 @@ export class SessionSpending {
       this.#before_is_sure = true;
       return;
     }
-    const shared = this.#forked && this.#latest === null && !this.#before_is_sure;
-    if (!this.#before_is_sure && !this.#repeated) this.#before = this.#latest;
+    // It includes the runs of the copied session. Only the messages show the figures of this run.
+    const shared = this.#forked && !this.#before_is_sure;
+    if (shared && (this.#all_runs || this.#latest === null)) {
+      this.#unpaid = true;
+      if (!this.#all_runs) this.#latest = state;
+      return;
+    }
+    if (!this.#before_is_sure && !this.#all_runs && !this.#repeated) this.#before = this.#latest;
     this.#repeated = true;
     this.#latest = state;
-    // It includes the runs of the copied session. Only the messages show the figures of this run.
-    this.#unpaid = shared;
-    if (shared) return;
+    this.#unpaid = false;
+    for (const message of this.#pending.values()) this.#report(message);
     this.#sum = spent();
     this.#pending.clear();
   }
@@ -128,8 +151,28 @@ export class SessionSpending {
   message(file: string, message: Message): void {
     this.#repeated = false;
     const held = this.#pending.get(file);
-    if (held && held.key !== message.key) add(this.#sum, ofApi(held.usage));
-    this.#pending.set(file, message);
+    const same = held?.key === message.key;
+    if (held && !same) this.#count(held);
+    const now = { ...message, reported: same ? held.reported : null };
+    this.#pending.set(file, now);
+    // The figures of an unfinished message count only if it is not aborted.
+    if (typeof message.stop_reason === 'string') this.#report(now);
+  }
+
+  #count(message: Held): void {
+    add(this.#sum, ofApi(message.usage));
+    this.#report(message);
+  }
+
+  /** The line that has the figures is the one that is being read, unless the message was unfinished. */
+  #report(message: Held): void {
+    const { usage, model, at_ms, parent, reported } = message;
+    const figures = ofApi(usage);
+    const news = minus(figures, reported);
+    if (isEmpty(news) || (reported && Object.values(news.usage).every((figure) => !figure))) return;
+    message.reported = figures;
+    const by = parent === null ? {} : { parent_call_id: parent };
+    this.to.put('usage_reported', { mode: 'add', ...news, model, ...by }, at_ms);
   }
 
   /** An aborted message has the figures of its beginning. The CLI omits them too. */
@@ -141,7 +184,16 @@ export class SessionSpending {
     if (this.#latest && !this.#unpaid) return minus(this.#latest, this.#before);
     const sum = spent();
     add(sum, this.#sum);
-    for (const message of this.#pending.values()) add(sum, ofApi(message.usage));
+    // Not counted: the session may continue after this end.
+    for (const message of this.#pending.values()) {
+      add(sum, ofApi(message.usage));
+      this.#report({ ...message });
+    }
+    if (this.#all_runs && this.#latest) {
+      add(sum, minus(this.#latest, this.#before));
+      // Messages have no cost.
+      sum.cost_usd = null;
+    }
     return isEmpty(sum) ? null : sum;
   }
 }

@@ -21,6 +21,7 @@ export const cline: RunnableAgent = {
     provider_retries: 'never',
     session_id: 'after',
   },
+  pricing: { provider: null, reasoning: 'in_output', needs: ['input', 'output', 'cache_read'] },
   approval: {
     default: 'Denies every tool, including those that only read.',
     edits: 'Same as `default`.',

@@ -45,6 +45,8 @@ export const session = sessionFiles({
   },
   id: ID,
   names: [[/./, MAIN]],
+  // Facts about the session.
+  beside: /^[0-9]{6,16}_[0-9a-z]{1,16}\.json$/,
   likely: (id) => [join(id, `${id}.messages.json`)],
   async subAgents(path, unreadable) {
     const files = pathsIn(dirname(path), [SUB_AGENT], unreadable);

@@ -25,6 +25,7 @@ export const codex: RunnableAgent = {
     cost: 'never',
     model: 'after',
   },
+  pricing: { provider: 'openai', reasoning: 'in_output', needs: ['input', 'output', 'cache_read'] },
   approval: {
     default:
       'Runs commands in a read-only sandbox without network access. Writes fail without a prompt.',

@@ -32,6 +32,8 @@ export class SessionRun extends Writer {
   #meta: Meta | null = null;
   #context: Context | null = null;
   #model: string | null = null;
+  /** Of the root agent's last turn: it may change within a session. */
+  #model_now: string | null = null;
   /** Null: no record shows how the run ended. */
   #end: End | null = null;
   #error: { message: string; info: unknown } | null = null;
@@ -99,7 +101,10 @@ export class SessionRun extends Writer {
 
   /** True if the context is the first to name the model. */
   #learn(context: Context): boolean {
-    if (this.talk.thread.root) this.#context ??= context;
+    if (this.talk.thread.root) {
+      this.#context ??= context;
+      this.#model_now = textOf(context.model) ?? this.#model_now;
+    }
     const news = this.#model === null;
     this.#model ??= textOf(context.model);
     return news && this.#model !== null;
@@ -170,7 +175,7 @@ export class SessionRun extends Writer {
     if (thread.root) {
       this.#exact = true;
       this.talk.startStep();
-      add(this.#spent, spentOf(usage));
+      this.#spend(usage);
     }
     thread.fresh = true;
   }
@@ -181,7 +186,14 @@ export class SessionRun extends Writer {
     const total = JSON.stringify(info.total_token_usage ?? null);
     if (total === this.#counted) return;
     this.#counted = total;
-    add(this.#spent, spentOf(info.last_token_usage));
+    this.#spend(info.last_token_usage);
+  }
+
+  #spend(usage: unknown): void {
+    const spent = spentOf(usage);
+    if (isEmpty(spent)) return;
+    add(this.#spent, spent);
+    this.to.usage('add', spent, this.#model_now);
   }
 
   /** A prompt of the user. `id` is the same in two files. */

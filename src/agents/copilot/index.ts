@@ -14,6 +14,7 @@ export const copilot: RunnableAgent = {
   version_args: ['--version'],
   checked_versions: ['1.0.102'],
   capabilities: { ...LIVE, decisions: 'after', usage: 'after', cost: 'never' },
+  pricing: { provider: null, reasoning: 'in_output', needs: ['input', 'output', 'cache_read'] },
   approval: {
     default: 'Reads files. Denies edits and commands, because nobody can approve them.',
     edits:

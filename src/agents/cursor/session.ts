@@ -5,6 +5,7 @@
  */
 import { type Stats, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { plainName } from '../../lib/compressed.ts';
 import { decoder } from '../kit/decoder.ts';
 import { type Open, textOf } from '../kit/native.ts';
 import { homeOf, pathsIn, sessionFiles } from '../kit/sessions.ts';
@@ -32,7 +33,7 @@ function createdAt(path: string): number | undefined {
 }
 
 function placeOf(path: string | undefined) {
-  const name = path === undefined ? null : FILE.exec(basename(path));
+  const name = path === undefined ? null : FILE.exec(basename(plainName(path)));
   return {
     session_id: name?.[1] ?? null,
     created_ms: path === undefined ? undefined : createdAt(path),
@@ -49,7 +50,7 @@ export const session = sessionFiles({
   ],
   async subAgents(path, unreadable) {
     const folder = dirname(path);
-    if (basename(folder) !== basename(path, '.jsonl')) return [];
+    if (basename(folder) !== basename(plainName(path), '.jsonl')) return [];
     const files = pathsIn(join(folder, 'subagents'), [FILE], unreadable);
     return Array.fromAsync(files, (file) => ({ path: file.path, parent_call_id: null }));
   },

@@ -15,6 +15,7 @@ export const demo: RunnableAgent = {
   version_args: [],
   checked_versions: [DEMO_VERSION],
   capabilities: LIVE,
+  pricing: { provider: null, reasoning: 'in_output', needs: ['input', 'output'] },
   approval: {
     default: 'Denies nothing; there are no permissions.',
     edits: 'Same as `default`.',

@@ -3,6 +3,7 @@
  * TACHO_DEMO_SESSIONS or `--session-dir` names the folder; without it there are no files.
  */
 import { resolve } from 'node:path';
+import { plainName } from '../../lib/compressed.ts';
 import { decoder } from '../kit/decoder.ts';
 import type { Time } from '../kit/drafts.ts';
 import { textOf } from '../kit/native.ts';
@@ -24,7 +25,7 @@ export const session = sessionFiles({
   id: SESSION_ID,
   names: [[SESSION_FILE]],
   async subAgents(path, unreadable) {
-    const folder = path.replace(/\.jsonl$/, '');
+    const folder = plainName(path).replace(/\.jsonl$/, '');
     const found = folder === path ? [] : pathsIn(folder, [SESSION_FILE], unreadable);
     return Array.fromAsync(found, ({ path, id }) => ({ path, parent_call_id: id }));
   },

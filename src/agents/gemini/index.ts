@@ -24,6 +24,11 @@ export const gemini: RunnableAgent = {
     cost: 'never',
     provider_retries: 'never',
   },
+  pricing: {
+    provider: 'google',
+    reasoning: 'beside',
+    needs: ['input', 'output', 'cache_read', 'reasoning'],
+  },
   approval: {
     default:
       'Reads files. Tools that edit files or run commands are not offered to the model; calls to them fail.',

@@ -164,7 +164,7 @@ export class SessionRun extends Writer {
       }
       return;
     }
-    this.#spend(nativeOf(record.tokens), state);
+    this.#spend(nativeOf(record.tokens), state, textOf(record.model));
     this.#say(record, id, state);
     for (const item of items) this.#call(nativeOf(item), id, isNative(record.tokens));
     if (!this.#voice.root) return;
@@ -199,11 +199,14 @@ export class SessionRun extends Writer {
   }
 
   /** The later figures of a rewritten message count. A session's own figures are those of its root agent. */
-  #spend(tokens: Inside<Message['tokens']> | null, state: Seen): void {
+  #spend(tokens: Inside<Message['tokens']> | null, state: Seen, model: string | null): void {
     if (tokens === null || (!this.#voice.root && this.#stream_usage === null)) return;
+    const first = state.tokens === null;
     this.#spent = minus(this.#spent, state.tokens);
     state.tokens = ofTokens(tokens);
     add(this.#spent, state.tokens);
+    if (first && this.#stream_usage !== true && !isEmpty(state.tokens))
+      this.to.usage('add', state.tokens, model);
   }
 
   /** `own`: the message is a turn of the model, not one created to hold its calls. */

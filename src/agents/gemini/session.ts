@@ -6,7 +6,10 @@
  * record: the end is inferred from the last messages.
  */
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import { namesIn, openFile } from '../../lib/folders.ts';
+import { Readable } from 'node:stream';
+import { createZstdDecompress } from 'node:zlib';
+import { isCompressed } from '../../lib/compressed.ts';
+import { openFile } from '../../lib/folders.ts';
 import { createLines } from '../../lib/lines.ts';
 import { memoised } from '../../lib/memoised.ts';
 import { newestFirst } from '../../lib/newest.ts';
@@ -51,7 +54,9 @@ async function agentCalls(path: string): Promise<Map<string, string>> {
   });
   const file = await openFile(path);
   try {
-    for await (const chunk of file?.createReadStream() ?? []) lines.push(chunk);
+    const bytes = file?.createReadStream() ?? Readable.from([]);
+    const text = isCompressed(path) ? bytes.pipe(createZstdDecompress()) : bytes;
+    for await (const chunk of text as AsyncIterable<Buffer>) lines.push(chunk);
     lines.end();
   } catch {
     // Sub-agents of an unreadable file have no parents.
@@ -67,13 +72,11 @@ async function subAgents(
   found: SessionPart[],
 ): Promise<void> {
   const folder = join(chats, session_id);
-  const names = (await namesIn(folder)).filter((name) => SUB_AGENT.test(name));
-  if (names.length === 0) return;
+  const files = await Array.fromAsync(pathsIn(folder, [SUB_AGENT]));
+  if (files.length === 0) return;
   const calls = await agentCalls(path);
-  for (const name of names) {
-    const part = join(folder, name);
-    if (found.some((known) => known.path === part)) continue;
-    const id = SUB_AGENT.exec(name)?.[1] ?? '';
+  for (const { path: part, id } of files) {
+    if (id === null || found.some((known) => known.path === part)) continue;
     found.push({ path: part, parent_call_id: calls.get(id) ?? null });
     if (id !== session_id) await subAgents(chats, part, id, found);
   }

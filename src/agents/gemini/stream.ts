@@ -4,9 +4,17 @@ import { LIMITS } from '../../lib/limits.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { decoder } from '../kit/decoder.ts';
 import { type CallEnd, endFor, type Time, Writer } from '../kit/drafts.ts';
-import { idOf, nativeOf, type Open, statusOf, textOf, tokensOf } from '../kit/native.ts';
+import {
+  type Inside,
+  idOf,
+  nativeOf,
+  type Open,
+  statusOf,
+  textOf,
+  tokensOf,
+} from '../kit/native.ts';
 import { wordSet } from '../kit/text.ts';
-import { isEmpty, onlyKey, type Spent, spent, without } from '../kit/usage.ts';
+import { add, isEmpty, less, onlyKey, type Spent, spent, without } from '../kit/usage.ts';
 import { Calls, isRefusal, shownEnd } from './calls.ts';
 import type { Stdout } from './generated/native.ts';
 
@@ -135,12 +143,25 @@ class Turn extends Writer {
     this.to.notice(code, text);
   }
 
+  /** The figures of several models replace those of the sum, if they have all of it. */
+  #usage(stats: Stdout['result']['stats']): void {
+    const whole = ofStats(stats);
+    if (isEmpty(whole)) return;
+    const models = nativeOf(nativeOf(stats)?.models) ?? {};
+    const parts = Object.entries(models).map(([name, value]) => [name, ofStats(value)] as const);
+    const sum = spent();
+    for (const [, part] of parts) add(sum, part);
+    const all = parts.length > 1 && JSON.stringify(sum) === JSON.stringify(whole);
+    if (!all) this.to.usage('total', whole, onlyKey(models));
+    else
+      for (const [at, [name, part]] of parts.entries())
+        this.to.usage(at === 0 ? 'total' : 'add', part, name);
+  }
+
   result(record: Stdout['result']): void {
     this.finishMessage(false);
     this.#open = false;
-    const used = ofStats(record.stats);
-    const models = nativeOf(nativeOf(record.stats)?.models);
-    if (!isEmpty(used)) this.to.usage('total', used, onlyKey(models));
+    this.#usage(record.stats);
     const error = textOf(nativeOf(record.error)?.message) ?? this.#error;
     const end = endFor(reasonOf(record, this.#error), error);
     if (end.exit_reason === 'provider_error') {
@@ -153,11 +174,14 @@ class Turn extends Writer {
 }
 
 /** Its input includes cached tokens; tacho's does not. Thoughts are counted only in the total. */
-function ofStats(value: Stdout['result']['stats']): Spent {
-  const stats = nativeOf(value);
+function ofStats(value: unknown): Spent {
+  const stats: Inside<Stdout['result']['stats']> | null = nativeOf(value);
   const cache_read = tokensOf(stats?.cached);
   const input = tokensOf(stats?.input) ?? without(tokensOf(stats?.input_tokens), cache_read);
-  return spent({ input, output: tokensOf(stats?.output_tokens), cache_read });
+  const output = tokensOf(stats?.output_tokens);
+  const [total, prompt] = [tokensOf(stats?.total_tokens), tokensOf(stats?.input_tokens)];
+  const reasoning = prompt === null || output === null ? null : less(total, prompt + output);
+  return spent({ input, output, cache_read, reasoning });
 }
 
 /** `error`: the last error that had its own record. */

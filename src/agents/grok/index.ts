@@ -14,6 +14,7 @@ export const grok: RunnableAgent = {
   version_args: ['--version'],
   checked_versions: ['1.0.41'],
   capabilities: { ...LIVE, decisions: 'never', cost: 'end', provider_retries: 'after' },
+  pricing: { provider: 'x-ai', reasoning: 'in_output', needs: ['input', 'output', 'cache_read'] },
   approval: {
     default:
       'Follows the rules in its configuration. A permission request is refused, and the run ends with it.',

@@ -3,6 +3,7 @@
  * Protocol. A sub-agent is a session of its own; `subagents/` of the session that started it has its id.
  */
 import { dirname, join } from 'node:path';
+import { plainOrCompressed } from '../../lib/compressed.ts';
 import { isFile, namesIn } from '../../lib/folders.ts';
 import type { SessionPart, Unreadable } from '../../model/agent.ts';
 import { decoder } from '../kit/decoder.ts';
@@ -30,7 +31,7 @@ async function subAgents(path: string, unreadable?: Unreadable): Promise<Session
       const group = dirname(folder);
       const groups = [group, ...(cwd ? [join(dirname(group), encodeURIComponent(cwd))] : [])];
       for (const place of groups) {
-        const file = join(place, id, UPDATES);
+        const file = plainOrCompressed(join(place, id, UPDATES));
         if (found.has(id) || !(await isFile(file, unreadable))) continue;
         found.set(id, { path: file, parent_call_id: null });
         folders.push(dirname(file));

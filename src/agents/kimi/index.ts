@@ -29,6 +29,11 @@ export const kimi: RunnableAgent = {
     cost: 'never',
     model: 'after',
   },
+  pricing: {
+    provider: 'moonshotai',
+    reasoning: 'in_output',
+    needs: ['input', 'output', 'cache_read'],
+  },
   approval: { default: APPROVAL, edits: 'Same as `default`.', all: 'Same as `default`.' },
   tools,
   secret_env: ['KIMI_API_KEY', 'KIMI_MODEL_API_KEY', 'KIMI_REGISTRY_API_KEY'],

@@ -158,8 +158,14 @@ export class Drafts {
     this.put('call_updated', { call_id, status, exit_code });
   }
 
+  /**
+   * `add`: by the speaker. `total`: of everybody. The figures are copied. In a session file, a total at the end replaces
+   * the figures that were added: these only show when and by which model they were used.
+   */
   usage(mode: 'add' | 'total', { usage, cost_usd }: Spent, model: string | null = null): void {
-    this.put('usage_reported', { mode, usage, cost_usd, model });
+    const { parent } = this;
+    const by = mode === 'add' && parent !== null ? { parent_call_id: parent } : {};
+    this.put('usage_reported', { mode, usage: { ...usage }, cost_usd, model, ...by });
   }
 
   notice(code: string, text: string | null): void {

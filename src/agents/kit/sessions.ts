@@ -13,7 +13,7 @@ import { idOf, isNative, nativeOf, type Open, timeOf } from './native.ts';
 export interface Layout
   extends Pick<
     SessionFiles,
-    'where' | 'rewritten' | 'decoder' | 'keyOf' | 'retention' | 'parts_in_places'
+    'where' | 'rewritten' | 'decoder' | 'keyOf' | 'retention' | 'parts_in_places' | 'beside'
   > {
   /** The folder of all sessions. */
   root(env: NodeJS.ProcessEnv, cwd: string): string;
@@ -83,7 +83,7 @@ const UNPACKED_BYTES_MAX = 64 * 1024 * 1024;
 export function partsIn(folder: string, name: RegExp, unreadable?: Unreadable) {
   return Array.fromAsync(pathsIn(folder, [name], unreadable), ({ path }) => ({
     path,
-    parent_call_id: idOf(metaIn(path.replace(/\.jsonl$/, '.meta.json'))?.toolUseId),
+    parent_call_id: idOf(metaIn(plainName(path).replace(/\.jsonl$/, '.meta.json'))?.toolUseId),
   }));
 }
 
@@ -144,6 +144,7 @@ export function sessionFiles(layout: Layout): SessionFiles {
     ...(keyOf && { keyOf }),
     ...(retention && { retention }),
     ...(layout.rewritten && { rewritten: layout.rewritten }),
+    ...(layout.beside && { beside: layout.beside }),
     ...(layout.parts_in_places && { parts_in_places: layout.parts_in_places }),
   };
 }

@@ -232,13 +232,14 @@ describe('sessions', () => {
     decoder?.record(document, drafts);
     decoder?.end(drafts);
     const usage = drafts.filter(({ kind }) => kind === 'usage_reported');
+    const own = {
+      usage: { input: 1, output: 2, reasoning: 3, cache_read: 4, cache_write: 5 },
+      cost_usd: 1,
+      model: 'p/m',
+    };
     expect(usage.map(({ data }) => data)).toEqual([
-      {
-        mode: 'total',
-        usage: { input: 1, output: 2, reasoning: 3, cache_read: 4, cache_write: 5 },
-        cost_usd: 1,
-        model: 'p/m',
-      },
+      { mode: 'add', ...own },
+      { mode: 'total', ...own },
     ]);
     const texts = drafts.filter(({ kind }) => kind === 'message_finished');
     expect(texts.map(({ data }) => (data as { text: string }).text)).toEqual(['Done.']);

@@ -635,6 +635,7 @@ describe('session files', () => {
     expect(texts).toEqual(['two', '2']);
     const used = drafts.filter((draft) => draft.kind === 'usage_reported');
     expect(used.map(({ data }) => [data.mode, data.usage.input, data.cost_usd])).toEqual([
+      ['add', 100, 0.5],
       ['total', 100, 0.5],
     ]);
   });

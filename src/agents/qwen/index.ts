@@ -21,6 +21,7 @@ export const qwen: RunnableAgent = {
     cost: 'never',
     provider_retries: 'after',
   },
+  pricing: { provider: null, reasoning: 'in_output', needs: ['input', 'output'] },
   approval: {
     default: 'Reads files. Denies edits and commands, because nobody can approve them.',
     edits: 'Edits files. Denies commands.',

@@ -537,7 +537,7 @@ describe('session files', () => {
     const texts = drafts.flatMap((d) => (d.kind === 'message_finished' ? [d.data.text] : []));
     const inputs = drafts.flatMap((d) => (d.kind === 'usage_reported' ? [d.data.usage.input] : []));
     const ids = drafts.flatMap((d) => (d.kind === 'session_started' ? [d.data.session_id] : []));
-    expect([texts, inputs, ids]).toEqual([['two', 'b'], [1], [ID]]);
+    expect([texts, inputs, ids]).toEqual([['two', 'b'], [1, 1], [ID]]);
   });
 
   verifies(['AG-3', 'AG-12'], "a sub-agent's calls are recorded once, wherever they appear", () => {

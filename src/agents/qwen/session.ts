@@ -4,6 +4,7 @@
  * record: the end is inferred from the last records.
  */
 import { basename, dirname, join } from 'node:path';
+import { plainName } from '../../lib/compressed.ts';
 import { decoder } from '../kit/decoder.ts';
 import { nativeOf } from '../kit/native.ts';
 import { homeOf, partsIn, sessionFiles } from '../kit/sessions.ts';
@@ -36,7 +37,7 @@ export const session = sessionFiles({
   likely: (id, cwd) => [join(cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), 'chats', `${id}.jsonl`)],
   subAgents: (path, unreadable) =>
     partsIn(
-      join(dirname(dirname(path)), 'subagents', basename(path, '.jsonl')),
+      join(dirname(dirname(path)), 'subagents', basename(plainName(path), '.jsonl')),
       SUB_AGENT,
       unreadable,
     ),

@@ -57,7 +57,9 @@ export class Requests extends Writer {
   }
 
   answered(event: Telemetry): void {
-    add(this.#requests, ofTelemetry(event));
+    const spent = ofTelemetry(event);
+    add(this.#requests, spent);
+    if (!isEmpty(spent)) this.to.usage('add', spent, textOf(event.model));
   }
 
   unanswered(): void {

@@ -5,7 +5,7 @@ import { createMaker } from '../../../test/build-events.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { newRunId, seededRandom } from '../../lib/ids.ts';
 import { CAPTURE_SOURCE } from '../../model/words.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../../projections/outcome.ts';
 import { appendChain, readChain } from '../../store/chain/chain.ts';
 import { createCatalogue } from '../../store/index/catalogue.ts';
 import { openIndex } from '../../store/index/index-db.ts';
@@ -35,7 +35,7 @@ async function store(state: StateDir, texts: readonly string[], from = 0): Promi
   await journal.append(entries);
   await journal.close();
   await createCatalogue(state.journal, index).refresh(newReport());
-  index.saveOutcomes([fold.finish()]);
+  index.saveRuns([measuredBy(fold)]);
 }
 
 test('a run that grows gets a new entry, and its earlier ones are still valid', async () => {

@@ -6,7 +6,9 @@ import { createRunFacts, type RunFacts } from '../../projections/compare/call-fa
 import { compare } from '../../projections/compare/compare.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { withStoredCost } from '../prices/costs.ts';
 import { findRunIds, journalledEvents } from '../runs/replay.ts';
+import { storedOutcome } from '../runs/show.ts';
 
 const usage = (text: string) => new TachoError('usage', text, { stage: 'compare' });
 
@@ -23,7 +25,10 @@ export async function compareStored(
   const twice = run_ids.findIndex((run_id, at) => run_ids.indexOf(run_id) < at);
   if (twice >= 0) throw usage(`"${names[twice]}" is run ${run_ids[twice]}, which is given twice`);
   const facts: RunFacts[] = [];
-  for (const run_id of run_ids) facts.push(await factsOf(state, run_id));
+  for (const run_id of run_ids) {
+    const found = await factsOf(state, run_id);
+    facts.push({ ...found, outcome: withStoredCost(found.outcome, storedOutcome(state, run_id)) });
+  }
   return compare(facts, options);
 }
 

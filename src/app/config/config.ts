@@ -142,9 +142,9 @@ function targetIn(folder: string, agents: readonly string[]): Read<Target> {
   };
 }
 
-/** A repository must not choose what is recorded of all projects, nor who is notified. */
+/** A repository must not choose what is recorded of all projects, who is notified, nor what a limit of the cost counts. */
 const notHere: Read = (_value, place) =>
-  place.mistake('has no effect here: tacho watch reads your own tacho.yaml (~/.config/tacho)');
+  place.mistake('has no effect here: tacho reads it from your own tacho.yaml (~/.config/tacho)');
 const none: Read<AuditConfig | null> = () => null;
 
 /** An existing but unreadable file, such as a dangling link, is a mistake of the configuration. */
@@ -175,6 +175,7 @@ export async function loadConfig(path: string, agents: readonly string[]): Promi
     redact: patterns,
     retention: is.listOf(policy, 'must be a list of policies'),
     watch: notHere,
+    prices: notHere,
   };
   const found = is.mapOf(fields)(yaml.value ?? {}, place);
   const { targets = {}, default_target = null, redact = [], retention = [] } = found;

@@ -67,6 +67,7 @@ watch:
     expect(found).toEqual({
       path,
       redact: ['ticket-[0-9]{6}'],
+      prices: [],
       watch: {
         agents: ['demo'],
         include: [`${home}/work`],
@@ -206,6 +207,7 @@ verifies(
     const home = testFolder();
     const nothing = {
       path: null,
+      prices: [],
       redact: [],
       watch: expect.objectContaining({ notify: [], live: null }),
     };
@@ -214,7 +216,11 @@ verifies(
       expect(JSON.parse(read({ HOME: home, ...env }))).toEqual(nothing);
     const error = await loadConfig(join(repository, 'tacho.yaml'), AGENTS).catch((e: Error) => e);
     expect((error as Error).message).toMatch(
-      /tacho\.yaml:1:1: watch has no effect here: tacho watch reads your own tacho\.yaml/,
+      /tacho\.yaml:1:1: watch has no effect here: tacho reads it from your own tacho\.yaml/,
     );
+    // Free models would lift a limit of the cost.
+    const cheap = join(repository, 'cheap.yaml');
+    writeFileSync(cheap, 'prices: { "*": { input: 0, output: 0 } }', { mode: 0o600 });
+    await expect(loadConfig(cheap, AGENTS)).rejects.toThrow('prices has no effect here');
   },
 );

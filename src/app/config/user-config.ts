@@ -11,6 +11,7 @@ import * as is from '../../lib/schema/read.ts';
 import { WATCH_DEFAULTS, type WatchConfig, watchSection } from '../watch/watch-config.ts';
 import { patterns, readConfig } from './config.ts';
 import { notRead, writableByOthers } from './find-config.ts';
+import { type OwnPrices, ownPrices } from './prices.ts';
 
 export interface UserConfig {
   /** Null: there is no such file. */
@@ -18,7 +19,10 @@ export interface UserConfig {
   /** Patterns of secrets, for all sessions that are followed. */
   redact: string[];
   watch: WatchConfig;
+  prices: OwnPrices;
 }
+
+const DEFAULTS: Omit<UserConfig, 'path'> = { redact: [], watch: WATCH_DEFAULTS, prices: [] };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -48,7 +52,7 @@ export async function loadUserConfig(
   path: string | null = null,
 ): Promise<UserConfig> {
   const file = path ?? userConfigPath(env);
-  if (path === null && isMissing(file)) return { path: null, redact: [], watch: WATCH_DEFAULTS };
+  if (path === null && isMissing(file)) return { path: null, ...DEFAULTS };
   const { text, stat } = readConfig(file);
   const why = writableByOthers(stat);
   if (why !== null) throw notRead(file, why);
@@ -56,8 +60,16 @@ export async function loadUserConfig(
   const report = new Report('config');
   const yaml = readYaml(file, text);
   const place = report.open(yaml);
-  const fields = { redact: patterns, watch: watchSection(agents, homeFolder()) };
-  const { redact = [], watch = WATCH_DEFAULTS } = is.mapOf(fields)(yaml.value ?? {}, place);
+  const fields = {
+    redact: patterns,
+    watch: watchSection(agents, homeFolder()),
+    prices: ownPrices,
+  };
+  const {
+    redact = DEFAULTS.redact,
+    watch = DEFAULTS.watch,
+    prices = DEFAULTS.prices,
+  } = is.mapOf(fields)(yaml.value ?? {}, place);
   report.end();
-  return { path: file, redact, watch };
+  return { path: file, redact, watch, prices };
 }

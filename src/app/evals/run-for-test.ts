@@ -7,6 +7,7 @@ import type { Transcript } from '../../model/transcript.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
 import { stateDirAt } from '../../store/state-dir.ts';
+import { withCostOf } from '../prices/costs.ts';
 import type { AgentRunOptions } from '../run/options.ts';
 import { prepareRun } from '../run/request.ts';
 import { runAgent } from '../run/run-agent.ts';
@@ -54,7 +55,8 @@ export async function runForTest(
   const onProblem = (say: string) => {
     problem = say;
   };
-  for await (const subject of transcriptsIn(path, onProblem)) transcript = subject.transcript;
+  for await (const subject of transcriptsIn(path, onProblem))
+    transcript = withCostOf(subject.transcript, outcome);
   const said = outcome.error_details?.message ?? '';
   const error = GRADED.has(exit_reason)
     ? problem

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createMaker } from '../../../test/build-events.ts';
 import { countCalls } from '../../../test/count-opens.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../../projections/outcome.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { openJournal } from '../../store/journal/journal.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
@@ -26,7 +26,7 @@ async function stored(runs: number) {
     const { run_id } = own;
     const bodies = events.map((event) => ({ seq: event.seq, body: JSON.stringify(event) }));
     await journal.append(bodies.map((one) => ({ session: run_id, source: 'capture', ...one })));
-    index.saveOutcome(fold.finish());
+    index.saveRuns([measuredBy(fold)]);
   }
   await journal.close();
   return state;

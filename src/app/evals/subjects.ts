@@ -8,6 +8,7 @@ import { openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { schemaOf } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { withCostOf } from '../prices/costs.ts';
 import { runIdIn } from '../runs/replay.ts';
 import { transcriptOnDemand } from '../runs/transcript-writer.ts';
 import { chunksOf } from '../sessions/session-chunks.ts';
@@ -62,8 +63,11 @@ export async function* transcriptsOfRuns(
   for (const run of runs) {
     const run_id = runIdIn(state, index, run);
     const path = await transcriptOnDemand(state, index, run_id);
-    const changes = index.getRun(run_id)?.artifacts.map((artifact) => artifact.path) ?? null;
-    for await (const { transcript, line } of transcriptsIn(path, problem))
+    const outcome = index.getRun(run_id);
+    const changes = outcome?.artifacts.map((artifact) => artifact.path) ?? null;
+    for await (const { transcript: recorded, line } of transcriptsIn(path, problem)) {
+      const transcript = outcome === null ? recorded : withCostOf(recorded, outcome);
       yield { transcript, path: run_id, line, changes };
+    }
   }
 }

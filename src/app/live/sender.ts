@@ -56,7 +56,7 @@ export interface Undelivered {
 export class LiveSender {
   readonly sessions: OutSession[] = [];
   readonly #sender: Sender;
-  readonly #target: OutboxTarget;
+  readonly target: OutboxTarget;
   readonly #dir: string;
 
   constructor(options: LiveSenderOptions) {
@@ -65,7 +65,7 @@ export class LiveSender {
     // A file that cannot be used is a mistake of the caller, not a collector to wait for.
     if (ca) readCertificates(ca);
     this.#dir = options.outbox;
-    this.#target = { url, token_file: token_file ?? null, ca: ca ?? null };
+    this.target = { url, token_file: token_file ?? null, ca: ca ?? null };
     this.#sender = new Sender({
       dial: (signal) => dial(address, { ca, signal, lock: takeLock }),
       token: options.token ?? (token_file ? readToken(token_file) : null),
@@ -90,8 +90,8 @@ export class LiveSender {
   open(session_id: string, first_seq = 1): OutSession {
     const known = this.sessions.find((session) => session.session_id === session_id);
     if (known !== undefined) return known;
-    rememberTarget(dirname(this.#dir), this.#target);
-    const outbox = openOutbox(this.#dir, { ...this.#target, session_id, first_seq });
+    rememberTarget(dirname(this.#dir), this.target);
+    const outbox = openOutbox(this.#dir, { ...this.target, session_id, first_seq });
     if (outbox !== null) return this.adopt(outbox);
     const text = `another process is sending for session ${session_id}: wait until it ends, or choose another --session`;
     throw new TachoError('busy', text, { stage: 'live', retryable: true });
@@ -123,6 +123,13 @@ export class LiveSender {
   async settled(wait_ms: number): Promise<boolean> {
     const all = await Promise.all(this.sessions.map(({ sender }) => sender.settled(wait_ms)));
     return !all.includes(false);
+  }
+
+  /** Gives up one session, as `close` does for all. */
+  release(session: OutSession): Undelivered | null {
+    session.sender.drop();
+    this.sessions.splice(this.sessions.indexOf(session), 1);
+    return leave(session);
   }
 
   /** Ends the connection. Delivered outboxes are removed, the others stay for the next tacho and are returned. */

@@ -19,7 +19,7 @@ function closing(check: () => void): Closing {
     index: null,
     recorder: { failed: [] },
     covers: [],
-    outcome: () => ({ run_id: 'r_1', agent: 'toy', exit_reason: 'ok' }),
+    measured: () => ({ outcome: { run_id: 'r_1', agent: 'toy', exit_reason: 'ok' }, usage: [] }),
     transcript: () => null,
     close: async () => {},
     journal: {
@@ -58,7 +58,7 @@ verifies(['ST-2', 'ST-5'], 'a run deleted once it is listed is not a lost record
   const { state, run_id } = ending.recording;
   ending.recording.journal.close = async () => {};
   const outcome = { ...createOutcomeFold({ keepIo: false }).finish(), run_id, agent: 'toy' };
-  ending.recording.outcome = () => ({ ...outcome, exit_reason: 'ok' });
+  ending.recording.measured = () => ({ outcome: { ...outcome, exit_reason: 'ok' }, usage: [] });
   // Like a gc between storing the run and the last check of its record.
   deletes = () => {
     bury(state, [run_id]);

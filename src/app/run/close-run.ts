@@ -22,6 +22,8 @@ import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunLimits } from '../../model/parts.ts';
 import type { ExitReason } from '../../model/words.ts';
 import { VALUE_CHARS_MIN } from '../../redact/gate.ts';
+import type { CostMeter } from '../prices/cost-meter.ts';
+import { priced } from '../prices/priced.ts';
 import { sessionEvents } from '../sessions/session-source.ts';
 import type { FailedView } from './recorder.ts';
 import { note, TRANSCRIPT } from './recording.ts';
@@ -35,6 +37,8 @@ export interface Closing extends EndedRun {
   limits: RunLimits;
   /** The limit that stopped the run, as text. */
   limit: string | null;
+  /** Computes the cost for its limit. Null: none is needed. */
+  meter: CostMeter | null;
   /** Names of processes that outlived the agent and were terminated. */
   left: string[];
   /** The work tree before the run. Null if unknown. */
@@ -68,6 +72,7 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
   for (const draft of firstNotes(closing)) await note(closing, draft);
   await reconcile(closing);
   await compareWorktree(closing);
+  closing.meter?.update(pipeline.state);
   for (const draft of lastNotes(closing)) await note(closing, draft);
   // Some figures are known only now: a run may exceed a limit although nothing stopped it in time.
   const limit = closing.limit ?? overLimit(closing.limits, pipeline.state);
@@ -85,8 +90,9 @@ export async function closeRun(closing: Closing): Promise<RunResult> {
 /** Stores the files of a complete record, and releases everything. */
 export async function endRun(closing: Closing, whole: boolean): Promise<RunResult> {
   const { recording, cause } = closing;
-  const outcome = recording.outcome();
-  const { unlisted, missing } = whole ? await storeRun(closing, outcome) : NOTHING_STORED;
+  const measured = await priced(recording.measured());
+  const { outcome } = measured;
+  const { unlisted, missing } = whole ? await storeRun(closing, measured) : NOTHING_STORED;
   await recording.close();
   const { run_id, recorder } = recording;
   // Only the file counts: a view that failed on the way was rebuilt from the journal.

@@ -43,7 +43,7 @@ export function startRecord(given: RecordOptions, views: readonly View[]): RunCo
     const elapsed_ms = () => request.clock.elapsed() - started_elapsed;
     const run = { request, recording, pipeline, cause, started_ms, elapsed_ms };
     const nothing = { spool: null, exit: null, left: [], before: null, limit: null };
-    return closeRun({ ...run, ...nothing, limits: NO_LIMITS });
+    return closeRun({ ...run, ...nothing, limits: NO_LIMITS, meter: null });
   }
 
   return {

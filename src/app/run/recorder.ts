@@ -47,6 +47,8 @@ interface RecorderOptions {
 const LF = 10;
 /** Bytes of entries that are journalled together. */
 const HELD_BYTES = 1024 * 1024;
+/** A quarter of the memory for the first of them. */
+const SLAB_BYTES = 16 * 1024;
 
 /** Kinds with texts that an outcome truncates to one line each. */
 const CUT_LATER: ReadonlySet<Event['kind']> = new Set([
@@ -143,7 +145,9 @@ export class Recorder {
   #asBytes(bodies: readonly string[]): Buffer {
     const length = bodies.reduce((sum, body) => sum + body.length + 1, 0);
     if (this.#fill + length > this.#slab.length) {
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(length, 2 * HELD_BYTES));
+      // Most runs are short: memory outside the heap makes V8 collect garbage much more often.
+      const more = Math.min(4 * Math.max(this.#slab.length, SLAB_BYTES), 2 * HELD_BYTES);
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(length, more));
       this.#fill = 0;
     }
     const [slab, from] = [this.#slab, this.#fill];

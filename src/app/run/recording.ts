@@ -3,8 +3,8 @@ import { Pipeline } from '../../capture/pipeline.ts';
 import { projectOf } from '../../capture/source/project.ts';
 import type { Draft } from '../../model/draft.ts';
 import type { Event } from '../../model/event.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
+import { createOutcomeFold, measuredBy } from '../../projections/outcome.ts';
 import { createGate } from '../../redact/gate.ts';
 import type { Catalogue } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
@@ -63,14 +63,14 @@ export function openRecording(options: RecordingOptions, run_id: string, views: 
     recorder,
     redactor,
     gate,
-    /** The outcome of all events so far. Never throws. */
-    outcome(): RunOutcome {
+    /** The outcome of all events so far, and its usage. Never throws. */
+    measured(): MeasuredRun {
       const failed = failure(OUTCOME);
-      if (failed !== undefined) return briefOutcome(ends, failed.why);
+      if (failed !== undefined) return briefly(ends, failed.why);
       try {
-        return fold.finish();
+        return measuredBy(fold);
       } catch (error) {
-        return briefOutcome(ends, whyOf(error));
+        return briefly(ends, whyOf(error));
       }
     },
     /** Null if it failed; it can be rebuilt from the journal. */
@@ -89,12 +89,12 @@ const each =
   };
 
 /** An outcome from the first and the last event, which reports that the rest is missing. */
-function briefOutcome(ends: readonly Event[], why: string): RunOutcome {
+function briefly(ends: readonly Event[], why: string): MeasuredRun {
   const fold = createOutcomeFold({ keepIo: false });
   for (const event of ends) fold.push(event);
-  const outcome = fold.finish();
+  const { outcome, usage } = measuredBy(fold);
   const gap = `gap: calls, files and warnings could not be listed: ${why}`;
-  return { ...outcome, warnings: [...outcome.warnings, gap] };
+  return { outcome: { ...outcome, warnings: [...outcome.warnings, gap] }, usage };
 }
 
 /** A recording, and the pipeline that produces its events. */

@@ -19,6 +19,7 @@ import type { Spool } from '../../store/spool/spool.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { resumeLiveRun } from '../live/recover.ts';
+import { type CostMeter, costMeter } from '../prices/cost-meter.ts';
 import { type Closing, closeRun, endRun, type RunResult } from './close-run.ts';
 import { type Capture, note, openRecording, pipelineOf, type Recording } from './recording.ts';
 import { foldJournal, type Known, unread } from './recover-journal.ts';
@@ -66,9 +67,12 @@ export async function finishRun(
     known,
   };
   const view = { name: 'the live session', take: live.sink };
-  const recording = openRecording(request, meta.run_id, [view]);
+  const meter = costMeter(agent, meta.config.limits);
+  const views = meter === null ? [view] : [view, meter.view];
+  const recording = openRecording(request, meta.run_id, views);
   try {
-    return await withRecording(run, { request, recording, known });
+    await meter?.load();
+    return await withRecording(run, { request, recording, meter, known });
   } catch (error) {
     await recording.close().catch(() => {});
     throw error;
@@ -77,9 +81,16 @@ export async function finishRun(
 
 type Request = Closing['request'] & Parameters<typeof pipelineOf>[0];
 
+interface Recovering {
+  request: Request;
+  recording: Recording;
+  meter: CostMeter | null;
+  known: Known;
+}
+
 async function withRecording(
   run: Unfinished,
-  { request, recording, known }: { request: Request; recording: Recording; known: Known },
+  { request, recording, meter, known }: Recovering,
 ): Promise<RunResult> {
   const { meta, journal_only } = run;
   const capture = { recording, pipeline: pipelineOf(request, recording) };
@@ -91,6 +102,7 @@ async function withRecording(
     exit: { exit_code: null, signal: null },
     cause: null,
     limits: meta.config.limits ?? NO_LIMITS,
+    meter,
     limit: null,
     left: [],
     before: null,

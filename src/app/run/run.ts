@@ -17,6 +17,7 @@ import { openIndex } from '../../store/index/index-db.ts';
 import { createSpool, removeSpool, SPOOL_MARK, type Spool } from '../../store/spool/spool.ts';
 import { rememberTarget } from '../config/own-state.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { type CostMeter, costMeter } from '../prices/cost-meter.ts';
 import { type Closing, closeRun, type RunResult } from './close-run.ts';
 import { type Launched, launch } from './launch.ts';
 import { type View, whyOf } from './recorder.ts';
@@ -39,7 +40,8 @@ export interface RunControl {
 export async function startRun(asked: RunRequest, views: readonly View[]): Promise<RunControl> {
   let request = asked;
   const { run_id } = request;
-  const recording = openRecording(request, run_id, views);
+  const meter = costMeter(request.agent, request.config.limits);
+  const recording = openRecording(request, run_id, meter === null ? views : [...views, meter.view]);
   let spool: Spool | null = null;
   try {
     // Before the agent does any work: without an index the run could not be listed.
@@ -51,7 +53,7 @@ export async function startRun(asked: RunRequest, views: readonly View[]): Promi
     if (before === null) request = { ...request, config: { ...request.config, without_git: true } };
     spool = createSpool(recording.state, run_id);
     const launched = await launch(request, run_id, spool);
-    const running = new RunInProgress(request, recording, spool, launched);
+    const running = new RunInProgress(request, { recording, meter }, spool, launched);
     return {
       run_id,
       input: running.input,
@@ -90,16 +92,25 @@ class RunInProgress {
   readonly #pipeline: Pipeline;
   readonly #limits: RunLimits;
   readonly #loops: LoopGuard | null;
+  readonly #meter: CostMeter | null;
+  readonly #loaded: Promise<void> | null;
   #cause: string | null = null;
   #limit: string | null = null;
   #ending: Promise<unknown> = Promise.resolve();
   /** Shared by all reads: a new buffer for each would create garbage. */
   readonly #buffer = Buffer.allocUnsafe(LIMITS.read_chunk_bytes);
 
-  constructor(request: RunRequest, recording: Recording, spool: Spool, launched: Launched) {
+  constructor(
+    request: RunRequest,
+    { recording, meter }: { recording: Recording; meter: CostMeter | null },
+    spool: Spool,
+    launched: Launched,
+  ) {
     const { agent, started_ms } = launched;
     this.#request = request;
     this.#recording = recording;
+    this.#meter = meter;
+    this.#loaded = meter?.load() ?? null;
     this.#spool = spool;
     this.#launched = launched;
     this.#root = { pid: agent.pid ?? 0, run_id: recording.run_id, start: agent.start };
@@ -162,6 +173,7 @@ class RunInProgress {
 
   async #closing(left: string[], before: Closing['before']): Promise<Closing> {
     const { agent, started_ms, started_elapsed } = this.#launched;
+    await this.#loaded;
     return {
       request: this.#request,
       recording: this.#recording,
@@ -171,6 +183,7 @@ class RunInProgress {
       cause: this.#cause,
       limits: this.#limits,
       limit: this.#limit,
+      meter: this.#meter,
       left,
       before,
       started_ms,
@@ -212,6 +225,7 @@ class RunInProgress {
   /** Stops the run if it exceeds a limit. */
   #watch(events: readonly Event[]): void {
     if (this.#cause !== null) return;
+    this.#meter?.update(this.#pipeline.state);
     this.#limit =
       overLimit(this.#limits, this.#pipeline.state) ?? this.#loops?.push(events) ?? null;
     if (this.#limit !== null) this.abort('limit');

@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { TachoError } from '../../lib/errors.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { appendChain, hasChain } from '../../store/chain/chain.ts';
 import { type Index, openIndex } from '../../store/index/index-db.ts';
 import { isDeleted, removeIfDeleted } from '../../store/journal/tombstones.ts';
@@ -36,8 +37,9 @@ export const NOTHING_STORED: Stored = { unlisted: null, missing: [] };
  */
 export async function storeRun(
   { recording, spool, request }: EndedRun,
-  outcome: RunOutcome,
+  measured: MeasuredRun,
 ): Promise<Stored> {
+  const { outcome } = measured;
   const missing: FailedView[] = [];
   let try_again = false;
   const attempt = async (view: string, work: () => void | Promise<void>) => {
@@ -61,7 +63,7 @@ export async function storeRun(
     await recording.journal.close();
     using opened = recording.index === null ? openIndex(recording.state) : null;
     const index = opened ?? (recording.index as Index);
-    index.saveRun(outcome, recording.covers);
+    index.saveRun(measured, recording.covers);
     await attempt('the check for its deletion', () => {
       deleted = removeIfDeleted(recording.state, index, run_id);
     });

@@ -30,6 +30,8 @@ import {
 import { isOwnState } from '../../store/state-mark.ts';
 import { foreignState, NOT_RECOVERED } from '../config/own-state.ts';
 import { livePaths } from '../live/paths.ts';
+import { PRICE_LIST } from '../prices/price-list.ts';
+import { userPrices } from '../prices/price-runs.ts';
 import { retentionFindings } from '../watch/retention-findings.ts';
 import type { AgentRetention } from '../watch/retention-report.ts';
 import { watchFindings } from '../watch/watch-findings.ts';
@@ -58,9 +60,24 @@ export async function examine(place: StatePlace, env: NodeJS.ProcessEnv): Promis
     findings.push(await spool(state), ...live(state));
   }
   findings.push(processes(), git(env), ...(await agents(env)));
+  findings.push(await prices(env));
   findings.push(...(await retentionFindings(state, env)));
   findings.push(...(await watchFindings(state, env)));
   return findings;
+}
+
+/** The list of prices for costs that agents do not report. */
+async function prices(env: NodeJS.ProcessEnv): Promise<Finding> {
+  const name = 'prices';
+  const { name: list, version, date } = PRICE_LIST;
+  try {
+    const { own } = await userPrices(env);
+    const mine = own.length === 0 ? '' : `, and ${plural(own.length, 'price')} of your own`;
+    return { name, ok: true, detail: `${list} ${version} of ${date}${mine}` };
+  } catch (error) {
+    const why = (error as Error).message;
+    return { name, ok: null, detail: `${why}; until then, no costs are computed` };
+  }
 }
 
 /** Why this state folder is used. */

@@ -3,7 +3,7 @@
  * of order, or one that does not fit, is left for later. A finished run is returned immediately.
  */
 import { TachoError } from '../../lib/errors.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { CAPTURE_SOURCE, CLOSING_SOURCE } from '../../model/words.ts';
 import { createSift } from '../../store/journal/read.ts';
 import { newReport, type SegmentLine } from '../../store/journal/scan.ts';
@@ -35,7 +35,7 @@ interface Handlers {
   /** Whether a run may begin with this line, the first one seen of it. Otherwise it is left for later. */
   begins: (line: SegmentLine) => boolean;
   /** `grew_to`: as in `Rebuilt`. */
-  ended: (outcome: RunOutcome, grew_to: number | null) => void;
+  ended: (run: MeasuredRun, grew_to: number | null) => void;
   /** Called for entries that are not events, possibly repeatedly for the same run. */
   foreign: (run_id: string) => void;
   /** Called with the bytes of every entry that was read. */
@@ -107,10 +107,10 @@ export class OpenRuns {
 
   #end(session: string, { run }: OpenRun): void {
     const { grew_to } = run;
-    const outcome = run.finish();
+    const measured = run.finish();
     if (run.foreign > 0) this.#on.foreign(session);
     this.#drop(session);
-    if (outcome !== null) this.#on.ended(outcome, grew_to);
+    if (measured !== null) this.#on.ended(measured, grew_to);
   }
 
   #count(open: OpenRun, bytes: number): void {

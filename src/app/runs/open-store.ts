@@ -5,6 +5,7 @@ import * as is from '../../lib/schema/read.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
+import type { UsageReport } from '../../projections/usage/usage-report.ts';
 import type { ChainHead } from '../../store/chain/chain.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import type { AuditReport } from '../audit/audit.ts';
@@ -14,6 +15,8 @@ import type { SearchPage } from '../search/search.ts';
 import type { SearchOptions } from '../search/search-for-program.ts';
 import type { Imported } from '../sessions/import.ts';
 import type { ImportOptions } from '../sessions/import-for-program.ts';
+import type { ExplainedUsage } from '../usage/explained.ts';
+import type { ExplainUsageOptions, UsageOptions } from '../usage/usage-for-program.ts';
 import type { Collected, GcOptions } from './gc.ts';
 import type { Recovered } from './maintain.ts';
 import type { ListOptions } from './query.ts';
@@ -73,6 +76,10 @@ export interface Store {
   search(query: string, options?: SearchOptions): Promise<SearchPage>;
   /** Sums up runs: number, success, calls, tokens, cost and size, by agent and local day. */
   stats(options?: StatsOptions): Promise<Stats>;
+  /** Sums up tokens and costs by time, agent, model, project or label. */
+  usage(options?: UsageOptions): Promise<UsageReport>;
+  /** The same with the runs behind the figures, and the lines of their records. */
+  explainUsage(options?: ExplainUsageOptions): Promise<ExplainedUsage>;
   /** Deletes runs for good: their rows, files and bytes in the journal. Archives keep theirs. */
   remove(runs: readonly string[], options?: LockOptions): Promise<Removed>;
   /** Removes old runs by the given limits, or by the policies of tacho.yaml, and archives them first. */
@@ -126,6 +133,8 @@ export function openStore(options: StoreOptions = {}): Store {
     chainHead: async () => (await runs()).chainHead(),
     checkChainHead: async (sha256) => (await runs()).checkChainHead(sha256),
     stats: async (asked) => (await runs()).stats(asked),
+    usage: async (asked) => (await runs()).usage(asked),
+    explainUsage: async (asked) => (await runs()).explainUsage(asked),
     remove: async (names, asked) => (await runs()).remove(names, asked),
     gc: async (asked) => (await runs()).gc(asked),
     restore: async (archive, asked) => (await runs()).restore(archive, asked),

@@ -1,9 +1,9 @@
 /** Rebuilds a run's outcome and transcript from its journal: both are a pure fold over its events. */
 import { existsSync } from 'node:fs';
 import type { Event } from '../../model/event.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { CAPTURE_SOURCE, CLOSING_SOURCE } from '../../model/words.ts';
-import { createOutcomeFold } from '../../projections/outcome.ts';
+import { createOutcomeFold, measuredBy } from '../../projections/outcome.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
 import { transcriptPath } from '../../store/spool/run-files.ts';
@@ -56,6 +56,7 @@ export class Rebuilt {
   /** An entry of the run's own capture. */
   push(entry: { seq: number; body: string }): void {
     this.#seq = entry.seq;
+    this.#closing.interrupt();
     this.#read(entry);
   }
 
@@ -84,13 +85,14 @@ export class Rebuilt {
   }
 
   /** Null for a run without an end. */
-  finish(): RunOutcome | null {
+  finish(): MeasuredRun | null {
     try {
       if (!this.ended) return null;
       for (const entry of this.#closing.after(this.#seq)) this.#read(entry);
-      const outcome = this.#fold.finish();
-      if (this.#transcript !== null) saveTranscript(this.#state, outcome, this.#transcript);
-      return outcome;
+      const measured = measuredBy(this.#fold);
+      if (this.#transcript !== null)
+        saveTranscript(this.#state, measured.outcome, this.#transcript);
+      return measured;
     } finally {
       this[Symbol.dispose]();
     }
@@ -102,7 +104,7 @@ export class Rebuilt {
   }
 }
 
-/** `outcome`: null for a run without an end. */
+/** `measured`: null for a run without an end. */
 export async function rebuildRun(state: StateDir, index: Index, run_id: string) {
   const entries = readSession(state.journal, run_id, { index });
   using run = new Rebuilt(state, run_id);
@@ -110,7 +112,7 @@ export async function rebuildRun(state: StateDir, index: Index, run_id: string) 
     if (entry.source === CAPTURE_SOURCE) run.push(entry);
     else if (entry.source === CLOSING_SOURCE) run.pushClosing(entry);
   }
-  const outcome = run.finish();
+  const measured = run.finish();
   const { begun, grew_to, foreign } = run;
-  return { outcome, begun, grew_to, foreign, report: entries.report };
+  return { measured, begun, grew_to, foreign, report: entries.report };
 }

@@ -1,5 +1,5 @@
 /** Restored entries on their way to the journal, and the runs that become visible after them. */
-import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { dieHere, failsAt } from '../../store/failpoint.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { refused } from '../../store/journal/archive.ts';
@@ -7,12 +7,13 @@ import type { Journal, JournalEntry } from '../../store/journal/journal.ts';
 import { bury } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { priced } from '../prices/priced.ts';
 
 export class RestoreBatch {
   readonly #to: { state: StateDir; index: Index; journal: Journal };
   #entries: JournalEntry[] = [];
   #bytes = 0;
-  #outcomes: RunOutcome[] = [];
+  #runs: MeasuredRun[] = [];
   readonly #grown = new Map<string, number>();
 
   constructor(to: { state: StateDir; index: Index; journal: Journal }) {
@@ -28,20 +29,20 @@ export class RestoreBatch {
   }
 
   /** `grew_to`: as in `Rebuilt`. */
-  async end(outcome: RunOutcome, grew_to: number | null): Promise<void> {
-    this.#outcomes.push(outcome);
-    if (grew_to !== null) this.#grown.set(outcome.run_id, grew_to);
-    if (this.#outcomes.length >= APP_LIMITS.restore_flush_runs) await this.flush();
+  async end(run: MeasuredRun, grew_to: number | null): Promise<void> {
+    this.#runs.push(run);
+    if (grew_to !== null) this.#grown.set(run.outcome.run_id, grew_to);
+    if (this.#runs.length >= APP_LIMITS.restore_flush_runs) await this.flush();
   }
 
   async flush(): Promise<void> {
     await this.#write();
     const { state, index } = this.#to;
-    const ids = this.#outcomes.map(({ run_id }) => run_id);
+    const ids = this.#runs.map(({ outcome }) => outcome.run_id);
     if (failsAt('before_visible')) dieHere();
     bury(state, ids, 'restored');
-    index.saveOutcomes(this.#outcomes, [], this.#grown);
-    this.#outcomes = [];
+    index.saveRuns(await Promise.all(this.#runs.map(priced)), [], this.#grown);
+    this.#runs = [];
     this.#grown.clear();
   }
 

@@ -195,8 +195,8 @@ async function store(
       if (one.left > 0) continue;
       open.delete(session);
       const { grew_to } = one.run;
-      const outcome = one.run.finish();
-      if (outcome !== null) await batch.end(outcome, grew_to);
+      const measured = one.run.finish();
+      if (measured !== null) await batch.end(measured, grew_to);
     }
     await batch.flush();
   } finally {

@@ -6,6 +6,7 @@ import { createMaker } from '../../../test/build-events.ts';
 import { countCalls } from '../../../test/count-opens.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
+import { measured } from '../../../test/measured.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { createOutcomeFold } from '../../projections/outcome.ts';
 import { openIndex } from '../../store/index/index-db.ts';
@@ -52,7 +53,7 @@ async function fill(agents: readonly string[]): Promise<StateDir> {
     await journal.append(bodies);
     writeFileAt(transcriptPath(state, agent, outcome.run_id), 100);
     writeFileAt(logPath(state, agent, outcome.run_id), 7);
-    index.saveOutcomes([outcome]);
+    index.saveRuns(measured(outcome));
   }
   await journal.close();
   return state;
@@ -61,7 +62,7 @@ async function fill(agents: readonly string[]): Promise<StateDir> {
 test('sums are by agent and by day, and unknown values stay unknown', async () => {
   const state = await fill(['one', 'two', 'one', 'one']);
   using index = openIndex(state);
-  index.saveOutcomes([outcomeAt(9, 'two', Number.MAX_SAFE_INTEGER)]);
+  index.saveRuns(measured(outcomeAt(9, 'two', Number.MAX_SAFE_INTEGER)));
   const { total, by_agent, by_day } = await statsOf(state, { days: 10 });
   expect(total).toMatchObject({ name: 'all', runs: 5, ok: 5, cost: null });
   expect(by_agent.map(({ name, runs }) => [name, runs])).toEqual([

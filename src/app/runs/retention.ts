@@ -56,6 +56,8 @@ export interface StatsRow {
   cost: number | null;
   /** Number of runs with a known cost. */
   cost_known_runs: number;
+  /** Number of runs with a cost that tacho computed. */
+  cost_computed_runs: number;
   /** Summed over the runs with known tokens. Null if none has them. */
   tokens: number | null;
   /** Number of runs with known tokens. */
@@ -121,7 +123,13 @@ const byName = ({ name }: RunSums) => name;
 const dayOf = ({ name }: StatsRow) => (name === UNKNOWN ? '' : name);
 
 function newRow(name: string): StatsRow {
-  const known = { cost: null, cost_known_runs: 0, tokens: null, tokens_known_runs: 0 };
+  const known = {
+    cost: null,
+    cost_known_runs: 0,
+    cost_computed_runs: 0,
+    tokens: null,
+    tokens_known_runs: 0,
+  };
   return { name, runs: 0, ok: 0, ...known, tool_calls: 0, bytes: 0 };
 }
 
@@ -143,6 +151,7 @@ function add(row: StatsRow, sums: RunSums): void {
   row.ok += sums.ok;
   if (sums.cost !== null) row.cost = (row.cost ?? 0) + sums.cost;
   row.cost_known_runs += sums.cost_known_runs;
+  row.cost_computed_runs += sums.cost_computed_runs;
   if (sums.tokens !== null) row.tokens = (row.tokens ?? 0) + sums.tokens;
   row.tokens_known_runs += sums.tokens_known_runs;
   row.tool_calls += sums.tool_calls;

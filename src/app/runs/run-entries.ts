@@ -29,6 +29,11 @@ export class Closing {
     return this.#complete ? this.#group : null;
   }
 
+  /** An event of the run follows: a part of an end before it is not continued, even if the next one has its number. */
+  interrupt(): void {
+    if (!this.#complete) this.#group = [];
+  }
+
   /** The entries that end a run with this number of the last event. None if it has grown since, or has no end. */
   after(seq: number): readonly Entry[] {
     return this.#complete && this.#group[0]?.seq === seq + 1 ? this.#group : [];
@@ -46,6 +51,7 @@ export async function endsOf(entries: AsyncIterable<Entry & { source: string }>)
   const after: Ends['after'] = new Map();
   const closing = new Closing();
   for await (const entry of entries) {
+    if (entry.source === CAPTURE_SOURCE) closing.interrupt();
     const end = entry.source === CLOSING_SOURCE ? closing.take(entry) : null;
     if (end === null) continue;
     const seq = (end[0]?.seq ?? 1) - 1;
@@ -64,6 +70,7 @@ export async function* runEntries<E extends Entry & { source: string }>(
     if (entry.source === CLOSING_SOURCE) closing.take(entry);
     if (entry.source !== CAPTURE_SOURCE) continue;
     last = entry.seq;
+    closing.interrupt();
     yield entry;
   }
   yield* closing.after(last);

@@ -72,10 +72,10 @@ async function oneByOne(state: StateDir, index: Index) {
   for (const session of sessions) {
     if (left_out.has(session)) continue;
     try {
-      const { outcome, begun, foreign } = await rebuildRun(state, index, session);
+      const { measured, begun, foreign } = await rebuildRun(state, index, session);
       if (foreign > 0) found.foreign += 1;
-      if (outcome !== null) {
-        index.saveOutcome(outcome);
+      if (measured !== null) {
+        index.saveRuns([measured]);
         found.added.push(session);
       } else if (begun) found.unfinished += 1;
     } catch {

@@ -5,7 +5,7 @@
  */
 import { TachoError } from '../../lib/errors.ts';
 import { createCollecting } from '../../lib/memory.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { CAPTURE_SOURCE } from '../../model/words.ts';
 import { createCatalogue, firstOffset, order } from '../../store/index/catalogue.ts';
 import type { Index } from '../../store/index/index-db.ts';
@@ -20,6 +20,7 @@ import {
 import { readTombstones, removeRows } from '../../store/journal/tombstones.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { priceAdded } from '../prices/priced.ts';
 import { Ledger } from '../sessions/import-ledger.ts';
 import { OpenRuns } from './open-runs.ts';
 import { rebuildRun } from './rebuilt.ts';
@@ -36,14 +37,18 @@ export interface Settled {
   report: ReadReport;
 }
 
-/** Adds a row for every finished run in these segments. Under the store lock, or with a private index. */
+/**
+ * Adds a row for every finished run in these segments. Under the store lock, or with a private index. `again`: listed
+ * runs that are read again.
+ */
 export async function settle(
   state: StateDir,
   index: Index,
   segments: ReadonlyMap<string, number>,
+  again: Iterable<string> = [],
 ): Promise<Settled> {
   const work = new Settling(state, index);
-  await work.run(segments);
+  await work.run(segments, again);
   const { added, unread, report } = work;
   // If a segment is unreadable, the runs that it replaces are unknown.
   if (report.unreadable === 0) replaceImports(state, index, added);
@@ -54,6 +59,7 @@ export async function settle(
     return whole ? covered > 0 : covered >= bytes && !unread.has(segment);
   };
   index.settle(new Map([...segments].filter(([segment, bytes]) => isSettled(segment, bytes))));
+  await priceAdded(index, [...added]);
   const { unfinished, foreign } = work;
   return { added: [...added], unfinished, foreign: foreign.size, unread, report };
 }
@@ -83,7 +89,7 @@ class Settling {
   readonly #index: Index;
   readonly #catalogue: ReturnType<typeof createCatalogue>;
   readonly #read = createCollecting(APP_LIMITS.rebuild_collect_bytes);
-  #batch: RunOutcome[] = [];
+  #batch: MeasuredRun[] = [];
   readonly #grown = new Map<string, number>();
   #batch_calls = 0;
 
@@ -93,7 +99,7 @@ class Settling {
     this.#catalogue = createCatalogue(state.journal, index);
   }
 
-  async run(segments: ReadonlyMap<string, number>): Promise<void> {
+  async run(segments: ReadonlyMap<string, number>, again: Iterable<string>): Promise<void> {
     this.#finishDeleted();
     const deleted = readTombstones(this.#state);
     const fresh = this.#index.runIds(1).length === 0;
@@ -105,7 +111,7 @@ class Settling {
       listed.set(session, known);
       return !known;
     };
-    const late = new Set<string>();
+    const late = new Set<string>(again);
     const hasGrown = this.#growth(isNew);
     const covered = this.#index.coversNothing() ? [] : segments.keys();
     for (const segment of covered)
@@ -222,7 +228,7 @@ class Settling {
     try {
       const run = await rebuildRun(this.#state, this.#index, run_id);
       if (run.foreign > 0) this.foreign.add(run_id);
-      if (run.outcome !== null) this.#save(run.outcome, run.grew_to);
+      if (run.measured !== null) this.#save(run.measured, run.grew_to);
       else if (run.report.unreadable > 0) this.#couldNotRead(this.#catalogue.positions(run_id));
       else if (run.begun) this.unfinished += 1;
     } catch (error) {
@@ -236,7 +242,7 @@ class Settling {
     return new OpenRuns(this.#state, {
       given: this.added,
       begins,
-      ended: (outcome, grew_to) => this.#save(outcome, grew_to),
+      ended: (run, grew_to) => this.#save(run, grew_to),
       foreign: (run_id) => this.foreign.add(run_id),
       read: this.#read,
     });
@@ -256,10 +262,11 @@ class Settling {
     this.report.unreadable += segments.size;
   }
 
-  #save(outcome: RunOutcome, grew_to: number | null): void {
+  #save(run: MeasuredRun, grew_to: number | null): void {
+    const { outcome } = run;
     this.added.add(outcome.run_id);
     if (grew_to !== null) this.#grown.set(outcome.run_id, grew_to);
-    this.#batch.push(outcome);
+    this.#batch.push(run);
     this.#batch_calls += outcome.tool_calls.length;
     const { rebuild_flush_runs, rebuild_flush_calls } = APP_LIMITS;
     if (this.#batch.length >= rebuild_flush_runs || this.#batch_calls >= rebuild_flush_calls)
@@ -267,7 +274,7 @@ class Settling {
   }
 
   #flush(): void {
-    this.#index.saveOutcomes(this.#batch, [], this.#grown);
+    this.#index.saveRuns(this.#batch, [], this.#grown);
     this.#grown.clear();
     this.#batch = [];
     this.#batch_calls = 0;

@@ -7,11 +7,14 @@ import { type LineSink, linesIn } from '../../lib/lines.ts';
 import { checkTranscript } from '../../model/generated/checks.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
+import type { UnfinishedState } from '../../model/unfinished.ts';
 import { type TranscriptView, viewOf } from '../../projections/transcript.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { withStoredCost } from '../prices/costs.ts';
 import { findRunId, journalledEvents } from './replay.ts';
 import { TranscriptWriter } from './transcript-writer.ts';
+import { unfinishedOf } from './unfinished.ts';
 
 /** A transcript on one line: for a session of 1 GB it has some hundred MB. */
 const TRANSCRIPT_BYTES_MAX = 512 * 1024 * 1024;
@@ -20,6 +23,8 @@ export interface Shown {
   view: TranscriptView;
   /** Null for a transcript from a file. */
   outcome: RunOutcome | null;
+  /** Its state, if it may not be finished. */
+  unfinished: UnfinishedState | null;
   /** The transcript as one line of JSON. */
   json(): Iterable<string | Buffer>;
 }
@@ -32,8 +37,10 @@ export async function showRun(
 ): Promise<void> {
   const run_id = await findRunId(state, run);
   using writer = new TranscriptWriter({ tmp: state.tmp });
-  const { view, pieces } = writer.finish(await writer.pushAll(journalledEvents(state, run_id)));
-  await show({ view, outcome: storedOutcome(state, run_id), json: pieces });
+  const outcome = storedOutcome(state, run_id);
+  const recorded = await writer.pushAll(journalledEvents(state, run_id));
+  const { view, pieces } = writer.finish(withStoredCost(recorded, outcome));
+  await show({ view, outcome, unfinished: await unfinishedOf(state, run_id), json: pieces });
 }
 
 /** The outcome of a run as stored in the index. */
@@ -93,6 +100,7 @@ function transcriptAt(text: string, path: string, line: number): Transcript {
 export const shownFile = (transcript: Transcript): Shown => ({
   view: viewOf(transcript),
   outcome: null,
+  unfinished: null,
   json: () => [`${JSON.stringify(transcript)}\n`],
 });
 

@@ -5,6 +5,7 @@ import * as is from '../../lib/schema/read.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import type { Transcript } from '../../model/transcript.ts';
+import type { UsageReport } from '../../projections/usage/usage-report.ts';
 import type { ChainHead } from '../../store/chain/chain.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { hasState, openStateDir, type StateDir } from '../../store/state-dir.ts';
@@ -15,6 +16,8 @@ import type { SearchPage } from '../search/search.ts';
 import type { SearchOptions } from '../search/search-for-program.ts';
 import type { Imported } from '../sessions/import.ts';
 import { type ImportOptions, importForProgram } from '../sessions/import-for-program.ts';
+import type { ExplainedUsage } from '../usage/explained.ts';
+import type { ExplainUsageOptions, UsageOptions } from '../usage/usage-for-program.ts';
 import { catchUpState } from './catch-up.ts';
 import type { Collected, GcOptions } from './gc.ts';
 import { gcForProgram, type Recovered, recoverForProgram, statsForProgram } from './maintain.ts';
@@ -155,6 +158,23 @@ export class StoredRuns {
   async stats(options: StatsOptions = {}): Promise<Stats> {
     checkOptions('stats', options, METHOD_FIELDS.stats);
     return statsForProgram(await this.#state(), options);
+  }
+
+  async usage(options: UsageOptions = {}): Promise<UsageReport> {
+    const { usageForProgram } = await import('../usage/usage-for-program.ts');
+    return usageForProgram(await this.#usageState(), options);
+  }
+
+  async explainUsage(options: ExplainUsageOptions = {}): Promise<ExplainedUsage> {
+    const { explainForProgram } = await import('../usage/usage-for-program.ts');
+    return explainForProgram(await this.#usageState(), options);
+  }
+
+  async #usageState(): Promise<StateDir | null> {
+    const state = await this.#state();
+    const { currentUsage } = await import('../prices/current-usage.ts');
+    if (state !== null) await currentUsage(state, this.#say);
+    return state;
   }
 
   /** Null if there is no store. */

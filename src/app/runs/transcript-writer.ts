@@ -20,6 +20,7 @@ import { startPrivate } from '../../store/files.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { transcriptFile, transcriptPath } from '../../store/spool/run-files.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { asReported } from '../prices/costs.ts';
 import { DiskList, inPieces } from './disk-list.ts';
 import { patchedText } from './outcome-writer.ts';
 import { journalledEvents } from './replay.ts';
@@ -166,7 +167,7 @@ export function removeTranscript(state: StateDir, agent: string, run_id: string)
   rmSync(transcriptPath(state, agent, run_id), { force: true });
 }
 
-/** Saves the transcript atomically. It can always be rebuilt from the journal. */
+/** Saves the transcript atomically. It can always be rebuilt from the journal, so it has no computed cost. */
 export function saveTranscript(
   state: StateDir,
   outcome: RunOutcome,
@@ -174,6 +175,6 @@ export function saveTranscript(
 ): void {
   const path = transcriptFile(state, outcome.agent, outcome.run_id);
   using file = startPrivate(path, 'transcript', false);
-  for (const piece of writer.finish(outcome).pieces()) file.write(piece);
+  for (const piece of writer.finish(asReported(outcome)).pieces()) file.write(piece);
   file.commit();
 }

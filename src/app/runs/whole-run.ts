@@ -41,6 +41,7 @@ export class WholeRun {
     if (source !== CAPTURE_SOURCE) return `has an entry of the source ${source}, not of a run`;
     if (seq > this.#last + 1) return `lacks entry ${this.#last + 1} of it`;
     this.#last = seq;
+    this.#closing.interrupt();
     const event = eventIn(body, this.#run_id);
     if (event === null) return `has an entry ${seq} that is not an event of it`;
     this.#ended = event.kind === 'run_finished';

@@ -5,6 +5,7 @@ import * as is from '../../lib/schema/read.ts';
 import type { Memo } from '../../model/agent.ts';
 import { patternsIn } from '../config/redaction.ts';
 import { aTime, type TimeOption, timeOf } from '../runs/query.ts';
+import { userPrivacy } from '../watch/privacy.ts';
 import { type Imported, importSessions } from './import.ts';
 import { findTargets, type Selection } from './import-targets.ts';
 
@@ -65,6 +66,7 @@ export async function* importForProgram(
   const { env } = process;
   const memo: Memo = new Map();
   const targets = await findTargets(options.agent ?? null, selectionOf(options), { env, memo });
-  const redact = await patternsIn(process.cwd(), options.redact);
-  yield* importSessions(targets, { state_dir, env, redact, memo, say });
+  const { privacy, redact: own } = await userPrivacy(env);
+  const redact = [...(await patternsIn(process.cwd(), options.redact)), ...own];
+  yield* importSessions(targets, { state_dir, env, redact, memo, privacy, say });
 }

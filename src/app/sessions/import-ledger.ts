@@ -1,5 +1,6 @@
 /** Which runs a state folder has for each session, so that nothing is counted twice. */
 import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { dieHere, failsAt } from '../../store/failpoint.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { ImportRow } from '../../store/index/sources-table.ts';
@@ -56,13 +57,13 @@ function newest(a: Entry, b: Entry): number {
   return b.started_ms - a.started_ms || (a.run_id < b.run_id ? 1 : -1);
 }
 
-/** A new state of an import: its outcome, and how many events it covers. */
+/** A new state of an import, and how many events it covers. */
 interface Saved {
-  outcome: RunOutcome | null;
+  run: MeasuredRun | null;
   events: number;
 }
 
-const NOTHING_SAVED: Saved = { outcome: null, events: 0 };
+const NOTHING_SAVED: Saved = { run: null, events: 0 };
 
 export class Ledger {
   readonly #state: StateDir;
@@ -126,8 +127,9 @@ export class Ledger {
   settle(
     agent: string,
     session_id: string | null,
-    { outcome: saved, events }: Saved = NOTHING_SAVED,
+    { run, events }: Saved = NOTHING_SAVED,
   ): string[] {
+    const saved = run?.outcome ?? null;
     if (saved !== null && failsAt('before_row')) dieHere();
     const removed = this.#replacedIn(this.#ofSession(agent, session_id, saved));
     if (removed.length > 0) {
@@ -136,9 +138,9 @@ export class Ledger {
       if (failsAt('after_bury')) dieHere();
     }
     for (const run_id of removed) this.#deleted.add(run_id);
-    const kept = saved === null || removed.includes(saved.run_id) ? [] : [saved];
-    const grown = new Map(kept.map(({ run_id }) => [run_id, events]));
-    if (kept.length + removed.length > 0) this.#index.saveOutcomes(kept, removed, grown);
+    const kept = run === null || removed.includes(run.outcome.run_id) ? [] : [run];
+    const grown = new Map(kept.map(({ outcome }) => [outcome.run_id, events]));
+    if (kept.length + removed.length > 0) this.#index.saveRuns(kept, removed, grown);
     return removed;
   }
 

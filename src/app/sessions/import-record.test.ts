@@ -59,7 +59,9 @@ async function stored(agent_id: string, path: string, as_bytes: boolean) {
   const journal = openJournal(folder);
   const agent = await agentOf(agent_id);
   let attempts = 0;
-  const { outcome } = await recordSession(
+  const {
+    run: { outcome },
+  } = await recordSession(
     { agent, path, parts: [{ path, parent_call_id: null }], left_out: [] },
     {
       id: { run_id: 'r_00000000000000000000000001', labels: {} },

@@ -7,11 +7,11 @@ import { basename } from 'node:path';
 import { fromByteText, isAscii, NeedsText, toByteText } from '../../lib/byte-text.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { Event } from '../../model/event.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import type { Evidence } from '../../model/unfinished.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { IMPORTED_FILE_LABEL } from '../../model/words.ts';
-import { createOutcomeFold, type OutcomeFold } from '../../projections/outcome.ts';
+import { createOutcomeFold, measuredBy, type OutcomeFold } from '../../projections/outcome.ts';
 import type { Gate, Redactor } from '../../redact/gate.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import { Recorder } from '../run/recorder.ts';
@@ -44,7 +44,7 @@ export interface Into {
 
 /** A session in the journal. */
 export interface Recorded {
-  outcome: RunOutcome;
+  run: MeasuredRun;
   /** The number of events before its provisional end. */
   events: number;
   /** How far each of its files was read, by path. */
@@ -59,13 +59,24 @@ export async function recordSession(source: SessionSource, into: Into): Promise<
   const redactor = into.redactor(true);
   if (source.parts.length > 1 || !into.bytes || !redactor.bytes_too)
     return recordNew(source, into, into.redactor(false), false);
+  const once = { ...into, ...(into.observe && { observe: inOrder(into.observe) }) };
   try {
-    return await recordNew(source, into, redactor, true);
+    return await recordNew(source, once, redactor, true);
   } catch (error) {
     if (!(error instanceof NeedsText)) throw error;
     // The events journalled so far are the same, and the journal keeps them once.
-    return recordNew(source, into, into.redactor(false), false);
+    return recordNew(source, once, into.redactor(false), false);
   }
+}
+
+/** Passes each event once. */
+function inOrder(observe: NonNullable<Into['observe']>): Into['observe'] {
+  let last = 0;
+  return (events) => {
+    const fresh = events.filter(({ seq }) => seq > last);
+    last = fresh.at(-1)?.seq ?? last;
+    observe(fresh);
+  };
 }
 
 async function recordNew(
@@ -125,7 +136,8 @@ export class Recording {
       {
         name: 'the watcher',
         take: (events: readonly Event[]) => {
-          if (!this.#resuming && this.#ended === null) observe?.(events);
+          if (!this.#resuming && this.#ended === null)
+            observe?.(byte_text ? events.map(fromByteText) : events);
         },
       },
     ];
@@ -173,7 +185,6 @@ export class Recording {
   /** Journals the provisional end. */
   async close(end: readonly Event[], places: ReadonlyMap<string, PartPlace>): Promise<Recorded> {
     await this.#flush();
-    await this.recorder.flush();
     this.#ended = [];
     this.#closings = await this.recorder.close(end, this.#closings);
     this.#check();
@@ -204,10 +215,10 @@ export class Recording {
   }
 
   #recorded(end: readonly Event[], places: ReadonlyMap<string, PartPlace>): Recorded {
-    const folded = this.#fold.finish();
+    const folded = measuredBy(this.#fold);
     const text = this.#byte_text && !isAscii(JSON.stringify(folded));
     return {
-      outcome: text ? fromByteText(folded) : folded,
+      run: text ? fromByteText(folded) : folded,
       events: (end[0]?.seq ?? this.#last + 1) - 1,
       places: new Map(places),
       evidence: this.#state.evidence(end, writtenMs(places.keys())),

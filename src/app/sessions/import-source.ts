@@ -61,7 +61,11 @@ export function pipelineOf({ agent, path }: SessionSource, options: ReadOptions)
     byte_text,
     exact: byte_text,
     ...(agent.session && {
-      decoder: agent.session.decoder({ path, ...(since_ms !== null && { since_ms }) }),
+      decoder: agent.session.decoder({
+        path,
+        all_runs: true,
+        ...(since_ms !== null && { since_ms }),
+      }),
     }),
     ...(gate && { gate }),
     info: recordedRun(run_id, agent.id, { config, latest_ms }),

@@ -19,6 +19,7 @@ import { openStateDir, type StateDir } from '../../store/state-dir.ts';
 import { lockStore, type StoreLockOptions, tryStoreLock } from '../../store/store-lock.ts';
 import { openRedactor } from '../config/redaction.ts';
 import { APP_LIMITS } from '../limits.ts';
+import { priced } from '../prices/priced.ts';
 import { settleable } from '../runs/catch-up.ts';
 import type { NewId } from '../runs/import-id.ts';
 import { settle } from '../runs/settle.ts';
@@ -33,13 +34,14 @@ import { type Head, headOf, identityOf } from './import-source.ts';
 import { KnownFiles, type KnownSession } from './known-files.ts';
 import { onlyGrew, readLess } from './part-places.ts';
 import type { PartPlace } from './part-reader.ts';
+import { mayPass } from './passing.ts';
 import { partsOf, type SessionSource } from './session-source.ts';
 
 export interface ImportTarget {
   agent: Agent;
   /** The main file. */
   path: string;
-  /** Requested by file name or session id: restored even if its import was deleted. */
+  /** Requested by file name or session id: imported even if it was deleted, or the settings exclude it. */
   by_name: boolean;
   /** The state of the main file, as a watcher saw it. */
   stamp?: string;
@@ -83,11 +85,13 @@ export interface Imported {
   replaced: string[];
   /** The failure, with the file, or null. */
   why: string | null;
+  /** Set if the failure may pass although the file does not change. */
+  may_pass?: true;
 }
 
 /** Restrictions of what is stored. */
 export interface Privacy {
-  /** Whether the session may be stored at all. */
+  /** Whether the session may be stored at all, unless it was requested by name. */
   includes(session: { session_file: string; cwd: string | null }): boolean;
   metadata_only: boolean;
 }
@@ -227,7 +231,8 @@ export class Importer {
       // Failures of the state folder end the import; those of a session do not.
       if (!(error instanceof TachoError) || !['read', 'import'].includes(error.stage)) throw error;
       const why = error.message;
-      return { ...nothing, state: 'failed', session_id: null, run_id: null, why };
+      const failed = { ...nothing, state: 'failed', session_id: null, run_id: null, why } as const;
+      return mayPass(error) ? { ...failed, may_pass: true } : failed;
     }
   }
 
@@ -237,7 +242,7 @@ export class Importer {
     if (!whole.speaks) return silent(target, whole);
     const { session_id, cwd } = whole;
     const { privacy } = this.#parts;
-    if (privacy?.includes({ session_file: source.path, cwd }) === false)
+    if (!by_name && privacy?.includes({ session_file: source.path, cwd }) === false)
       return { state: 'excluded', session_id, run_id: null };
     const sha256 = await identityOf(source, whole);
     const same = this.#ledger.imported(agent.id, sha256);
@@ -282,8 +287,11 @@ export class Importer {
     const places = known.placesIn(run_id);
     const { index, state } = this.#parts;
     const recorded = this.#ledger.recordedBefore(agent.id, session_id, started_ms);
-    const id = { run_id, labels };
-    const into = this.#into(target, id, recorded === null ? null : recorded.finished_ms + 1);
+    const whole = await known.head(null);
+    // The run of a fork begins after the part that the session copied from another one.
+    const own_ms = started_ms > whole.started_ms ? started_ms : null;
+    const since_ms = recorded === null ? own_ms : recorded.finished_ms + 1;
+    const into = this.#into(target, { run_id, labels }, since_ms);
     const rewritten = agent.session?.rewritten === true || !(await onlyGrew(source, places));
     const { growing } = this.#parts;
     const kept = growing?.take(run_id) ?? null;
@@ -295,7 +303,7 @@ export class Importer {
         ? await resumeSession(source, { ...into, state, index, ...relation })
         : await kept.grow(source);
     const { open, grew } = resumed;
-    const stored = this.#stored(resumed, grew ? 'grown' : 'known');
+    const stored = await this.#stored(resumed, grew ? 'grown' : 'known');
     if (open !== null && stored.run_id === run_id) growing?.keep(run_id, open, target);
     const torn = growing !== undefined && open?.torn === true;
     return { ...stored, rewritten: resumed.rewritten, torn };
@@ -315,10 +323,12 @@ export class Importer {
     };
   }
 
-  #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Found {
-    const { outcome, places } = recorded;
+  async #stored(recorded: Recorded, state: 'imported' | 'grown' | 'known'): Promise<Found> {
+    const { places, events } = recorded;
+    const run = await priced(recorded.run);
+    const { outcome } = run;
     const { agent, session_id, run_id, metrics, metadata } = outcome;
-    const replaced = this.#ledger.settle(agent, session_id, recorded);
+    const replaced = this.#ledger.settle(agent, session_id, { run, events });
     const recent = Date.now() - recorded.evidence.last_ms < APP_LIMITS.unfinished_age_ms;
     this.#parts.index.saveEvidence(run_id, recent ? recorded.evidence : null);
     if (state === 'grown') removeTranscript(this.#parts.state, agent, run_id);

@@ -12,7 +12,7 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { isCompressed } from '../../lib/compressed.ts';
-import { fileError } from '../../lib/errors.ts';
+import { fileError, TachoError } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import type { Agent } from '../../model/agent.ts';
 import { APP_LIMITS } from '../limits.ts';
@@ -97,13 +97,26 @@ async function* unpacked(path: string): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: LIMITS.read_chunk_bytes });
   const text = createZstdDecompress({ chunkSize: LIMITS.read_chunk_bytes });
   file.on('error', (error) => text.destroy(error));
+  let bytes = 0;
   try {
-    yield* file.pipe(text) as AsyncIterable<Buffer>;
+    for await (const chunk of file.pipe(text) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      const free = bytes <= APP_LIMITS.unpacked_bytes_free;
+      if (!free && bytes > file.bytesRead * APP_LIMITS.unpacked_ratio_max) throw tooLong(path);
+      yield chunk;
+    }
   } finally {
     file.destroy();
     text.destroy();
   }
 }
+
+const tooLong = (path: string) =>
+  new TachoError(
+    'input_unreadable',
+    `${path}: its text is more than ${APP_LIMITS.unpacked_ratio_max} times as long as the file, as in a file that was made to fill a disk`,
+    { stage: 'read' },
+  );
 
 /** The bytes after the first `skipped` ones. */
 async function* behind(

@@ -6,16 +6,15 @@ import {
   accessSync,
   constants,
   type Dirent,
-  existsSync,
   type FSWatcher,
   readdirSync,
   statSync,
   watch,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { plainName } from '../../lib/compressed.ts';
+import { plainName, plainOrCompressed } from '../../lib/compressed.ts';
 import { errnoOf } from '../../lib/errors.ts';
-import type { Agent, SessionPlace } from '../../model/agent.ts';
+import type { Agent } from '../../model/agent.ts';
 import { APP_LIMITS } from '../limits.ts';
 
 /** A file that may be the main file of a session. */
@@ -27,8 +26,12 @@ export interface Candidate {
   modified_ms: number;
 }
 
-type Place = Extract<SessionPlace, { root: string }>;
-type Level = { agent: Agent; names: readonly RegExp[] };
+/** What the entries of a folder may be: they have the pattern at this depth. */
+interface Level {
+  agent: Agent;
+  names: readonly RegExp[];
+  depth: number;
+}
 
 /** Null if it is not a regular file. */
 function stampOf(path: string): { stamp: string; modified_ms: number } | null {
@@ -70,12 +73,6 @@ function isReadable(folder: string): boolean {
 const databaseStamp = (path: string) =>
   [path, `${path}-wal`].map((name) => stampOf(name)?.stamp).join();
 
-/** A file may be compressed, or both exist for a while: the plain one is read. */
-function readableAt(path: string): string {
-  const plain = join(dirname(path), plainName(basename(path)));
-  return existsSync(plain) || !existsSync(`${plain}.zst`) ? plain : `${plain}.zst`;
-}
-
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
@@ -104,6 +101,12 @@ export class Folders {
   readonly databases = new Map<string, Agent>();
   /** Of databases. */
   readonly #stamps = new Map<string, string>();
+  /** Files that changed within the last day, or are new to this process. */
+  readonly #recent = new Map<string, Candidate>();
+  /** Folders that were found by the current scan. */
+  #found = new Set<string>();
+  /** How many folders the system lets us watch. */
+  #most: number = APP_LIMITS.watched_folders_max;
 
   constructor(agents: readonly Agent[], env: NodeJS.ProcessEnv, hint: (path: string) => void) {
     this.#agents = agents;
@@ -119,15 +122,19 @@ export class Folders {
   scan(): Candidate[] {
     const changed: Candidate[] = [];
     const seen = new Set<string>();
+    this.#found = new Set();
     for (const agent of this.#agents)
       for (const place of agent.session?.places?.(this.#env) ?? []) {
         if ('database' in place) this.#database(agent, place.database);
         else {
-          this.#roots.add(place.root);
-          this.#walk(agent, place, seen, changed);
+          const { root, names } = place;
+          this.#roots.add(root);
+          this.#walk(root, { agent, names, depth: 0 }, seen, changed);
         }
       }
-    for (const path of this.files.keys()) if (!seen.has(path)) this.files.delete(path);
+    for (const path of this.files.keys()) if (!seen.has(path)) this.#drop(path);
+    this.#forgetOthers(this.#found);
+    if (this.#unwatched.size > 0) this.#watchNewest(changed);
     return changed.sort((a, b) => b.modified_ms - a.modified_ms);
   }
 
@@ -148,18 +155,24 @@ export class Folders {
     });
   }
 
+  /** The database counts as changed. */
+  forgetDatabase(path: string): void {
+    this.#stamps.delete(path);
+  }
+
   #database(agent: Agent, path: string): void {
     this.databases.set(path, agent);
     this.#watch(dirname(path), null);
   }
 
-  #walk(agent: Agent, { root, names }: Place, seen: Set<string>, changed: Candidate[]): void {
-    const levels: { folder: string; rest: readonly RegExp[] }[] = [{ folder: root, rest: names }];
-    for (const { folder, rest } of levels) {
-      const [name, ...below] = rest;
+  #walk(root: string, top: Level, seen: Set<string>, changed: Candidate[]): void {
+    const { agent, names } = top;
+    const levels = [{ folder: root, depth: top.depth }];
+    for (const { folder, depth } of levels) {
+      const name = names[depth];
       if (name === undefined) continue;
       // First: what appears in it meanwhile must not be missed.
-      this.#watch(folder, { agent, names: rest });
+      this.#watch(folder, { agent, names, depth });
       const entries = entriesOf(folder);
       const plain = new Set(entries.map((entry) => entry.name));
       for (const entry of entries) {
@@ -168,7 +181,7 @@ export class Folders {
         // Briefly both exist.
         if (uncompressed !== entry.name && plain.has(uncompressed)) continue;
         const path = join(folder, entry.name);
-        if (below.length > 0) levels.push({ folder: path, rest: below });
+        if (depth + 1 < names.length) levels.push({ folder: path, depth: depth + 1 });
         else {
           seen.add(path);
           const found = this.look(path, agent);
@@ -178,44 +191,55 @@ export class Folders {
     }
   }
 
+  #drop(path: string): void {
+    this.files.delete(path);
+    this.#recent.delete(path);
+  }
+
+  /** Files that changed within this time, of at most a day. */
+  *recent(age_ms: number): Generator<Candidate, void> {
+    const now_ms = Date.now();
+    for (const [path, one] of this.#recent) {
+      if (now_ms - one.modified_ms < age_ms) yield one;
+      else if (now_ms - one.modified_ms >= APP_LIMITS.watch_warm_age_ms) this.#recent.delete(path);
+    }
+  }
+
   /** The file, if it is new or has changed since the last look. */
   look(path: string, agent = this.files.get(path)?.agent): Candidate | null {
     const now = agent === undefined ? null : stampOf(path);
     if (agent === undefined || now === null) {
-      this.files.delete(path);
+      this.#drop(path);
       return null;
     }
     const known = this.files.get(path);
     if (known?.stamp === now.stamp) return null;
     const found = { agent, path, ...now };
     this.files.set(path, found);
+    this.#recent.set(path, found);
     return found;
   }
 
   /** The files that a hint from the file system is about. */
   taken(hinted: string): Candidate[] {
-    const path = readableAt(hinted);
-    if (path !== hinted) this.files.delete(hinted);
+    const path = plainOrCompressed(hinted);
+    if (path !== hinted) this.#drop(hinted);
     const known = this.look(path);
     if (known !== null) return [known];
     const found: Candidate[] = [];
-    for (const { agent, names } of this.#levels.get(dirname(path)) ?? []) {
-      const [name, ...below] = names;
-      if (name?.test(plainName(basename(path))) !== true) continue;
-      if (below.length === 0) found.push(...[this.look(path, agent)].filter((one) => one !== null));
-      else this.#walk(agent, { root: path, names: below }, new Set(), found);
+    for (const { agent, names, depth } of this.#levels.get(dirname(path)) ?? []) {
+      if (names[depth]?.test(plainName(basename(path))) !== true) continue;
+      const below = { agent, names, depth: depth + 1 };
+      if (below.depth < names.length) this.#walk(path, below, new Set(), found);
+      else found.push(...[this.look(path, agent)].filter((one) => one !== null));
     }
     return found;
   }
 
   /** Watches a folder for as long as it exists. */
   #watch(folder: string, level: Level | null): void {
-    const levels = this.#levels.get(folder) ?? [];
-    if (
-      level !== null &&
-      !levels.some(({ agent, names }) => agent === level.agent && names === level.names)
-    )
-      this.#levels.set(folder, [...levels, level]);
+    this.#found.add(folder);
+    if (level !== null) this.#learn(folder, level);
     const identity = identityOf(folder);
     if (this.#watchers.get(folder)?.identity === identity) return;
     // Removed, and perhaps created again: the watcher of the earlier one reports nothing.
@@ -223,7 +247,7 @@ export class Folders {
     this.#closed.delete(folder);
     this.#unwatched.delete(folder);
     if (identity === null) return;
-    if (this.#watchers.size >= APP_LIMITS.watched_folders_max) {
+    if (this.#watchers.size >= this.#most) {
       this.#unwatched.add(folder);
       return;
     }
@@ -234,10 +258,51 @@ export class Folders {
       this.#watchers.set(folder, { watcher, identity });
       watcher.on('error', () => this.#forget(folder));
     } catch (error) {
-      // Otherwise the system has no more watches.
       const closed = CLOSED.has(errnoOf(error));
       (closed ? this.#closed : this.#unwatched).add(folder);
+      // Otherwise the system has no more watches.
+      if (!closed) this.#most = Math.max(1, this.#watchers.size);
     }
+  }
+
+  #learn(folder: string, { agent, names, depth }: Level): void {
+    const levels = this.#levels.get(folder) ?? [];
+    const known = levels.some(
+      (one) => one.agent === agent && one.names === names && one.depth === depth,
+    );
+    if (!known) this.#levels.set(folder, [...levels, { agent, names, depth }]);
+  }
+
+  /** Folders that do not exist any more. */
+  #forgetOthers(found: ReadonlySet<string>): void {
+    for (const folder of this.#levels.keys()) if (!found.has(folder)) this.#levels.delete(folder);
+    for (const folder of this.#watchers.keys()) if (!found.has(folder)) this.#forget(folder);
+    for (const folder of this.#unwatched) if (!found.has(folder)) this.#unwatched.delete(folder);
+    for (const folder of this.#closed) if (!found.has(folder)) this.#closed.delete(folder);
+  }
+
+  /** If not all can be watched: those in which folders may appear, and those with the newest sessions. */
+  #watchNewest(changed: Candidate[]): void {
+    const newest = new Map<string, number>();
+    for (const { path, modified_ms } of this.files.values()) {
+      const folder = dirname(path);
+      newest.set(folder, Math.max(newest.get(folder) ?? 0, modified_ms));
+    }
+    const timeOf = (folder: string) => newest.get(folder) ?? Number.POSITIVE_INFINITY;
+    const folders = [...this.#watchers.keys(), ...this.#unwatched];
+    const wanted = folders.sort((a, b) => timeOf(b) - timeOf(a)).slice(0, this.#most);
+    const fresh = new Set(wanted.filter((folder) => this.#unwatched.has(folder)));
+    if (fresh.size === 0) return;
+    const kept = new Set(wanted);
+    for (const folder of [...this.#watchers.keys()]) {
+      if (kept.has(folder)) continue;
+      this.#forget(folder);
+      this.#unwatched.add(folder);
+    }
+    // What was written before they were watched was not reported.
+    for (const folder of fresh)
+      for (const level of this.#levels.get(folder) ?? [])
+        this.#walk(folder, level, new Set(), changed);
   }
 
   /** Whether a folder exists or can be read now, that did not or could not before. */

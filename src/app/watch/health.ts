@@ -3,17 +3,21 @@
  * `doctor` report. Contract: without the file, or with an old one, no claim is made.
  */
 import { join } from 'node:path';
+import { plural } from '../../lib/figures.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { writeAtomic } from '../../store/files.ts';
 import { lockState } from '../../store/kernel-lock.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import type { NotifyStatus } from './notify.ts';
+import type { WatchLiveStatus } from './watch-live.ts';
 
+/** Health of a watcher. */
 export interface Health {
   /** Process id of the watcher. */
   pid: number;
-  /** When it started, and when this was written, in milliseconds since 1970. */
+  /** When it started, in milliseconds since 1970. */
   started_ms: number;
+  /** When this was written. */
   written_ms: number;
   /** Ids of the agents that it follows. */
   agents: string[];
@@ -31,8 +35,14 @@ export interface Health {
   set_aside: { path: string; why: string }[];
   /** How many there are. */
   set_aside_count: number;
+  /** Files that look like sessions, but are not imported. */
+  strays: string[];
+  /** How many there are. */
+  strays_count: number;
   /** Notifications since it started. Null: there are no rules. */
   notified: NotifyStatus | null;
+  /** The connection to a collector. Null: there is none. */
+  live: WatchLiveStatus | null;
 }
 
 const STAGE = 'watch';
@@ -56,13 +66,33 @@ function readHealth(state: StateDir): Health | null {
   }
 }
 
+/** A watcher that did not write its health for this long is stalled. */
+const STALLED_MS = 60_000;
+
+/** Whether a watcher runs, and how. */
 export interface WatchStatus {
   /** Whether a watcher runs now. */
   running: boolean;
+  /** Whether it runs, but has not reported for a minute: it hangs, or one import takes long. */
+  stalled: boolean;
+  /** The last report of the last watcher. Null if none ever ran. */
   health: Health | null;
 }
 
 export function watchStatus(state: StateDir): WatchStatus {
   const running = lockState(watchLife(state)) === 'held';
-  return { running, health: readHealth(state) };
+  const health = readHealth(state);
+  const stalled = running && health !== null && Date.now() - health.written_ms > STALLED_MS;
+  return { running, stalled, health };
+}
+
+/** The connection to a collector, in one line for people. */
+export function liveText({ url, connected, ...live }: WatchLiveStatus): string {
+  const facts = [`${plural(live.open, 'open session')}`];
+  if (live.waiting_messages > 0)
+    facts.push(`${plural(live.waiting_messages, 'message')} wait in the outbox`);
+  if (live.behind > 0) facts.push(`${plural(live.behind, 'run')} to be sent from the journal`);
+  if (live.refused > 0) facts.push(`${plural(live.refused, 'session')} refused`);
+  if (live.last_failure !== null) facts.push(`last failure: ${live.last_failure}`);
+  return `${connected ? 'sent to' : 'not connected to'} ${url}: ${facts.join('; ')}`;
 }

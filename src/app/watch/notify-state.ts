@@ -6,12 +6,15 @@ import { oneLine } from '../../lib/terminal-text.ts';
 import type { Event } from '../../model/event.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { createMatcher, type Matcher, namedCall } from './notify-match.ts';
+import type { NotifyMemory } from './notify-memory.ts';
 import type { NotifyRule } from './notify-rules.ts';
 import { matchesPath } from './path-rules.ts';
 
 /** The run of a notification. */
 export interface NotifyRun {
+  /** Id of the run. */
   run_id: string;
+  /** Id of the agent. */
   agent: string;
   /** Path of its project; null if unknown. */
   project: string | null;
@@ -44,7 +47,6 @@ const NO_NEWS = { state: null, reason: null, cost_usd: null, call: null };
 /** A rule's knowledge about one run. */
 interface Seen {
   state: string | null;
-  over: boolean;
   sent_ms: number;
   held_back: number;
   waiting: { timer: NodeJS.Timeout; news: News } | null;
@@ -63,13 +65,15 @@ export const plain = (text: string) => oneLine(text, APP_LIMITS.notify_text_colu
 export class RuleState {
   readonly #rule: NotifyRule;
   readonly #sink: Sink;
+  readonly #memory: NotifyMemory;
   readonly #matcher: Matcher;
   readonly #runs = new RecentMap<string, Seen>(APP_LIMITS.notify_runs_max);
   #closed = false;
 
-  constructor(rule: NotifyRule, sink: Sink) {
+  constructor(rule: NotifyRule, sink: Sink, memory: NotifyMemory) {
     this.#rule = rule;
     this.#sink = sink;
+    this.#memory = memory;
     this.#matcher = createMatcher(rule.calls);
   }
 
@@ -93,9 +97,9 @@ export class RuleState {
   cost(run: NotifyRun, usd: number | null): void {
     const { cost_over } = this.#rule;
     if (cost_over === null || usd === null || usd <= cost_over) return;
+    if (this.#memory.isOver(this.#rule.name, run.run_id)) return;
+    this.#memory.over(this.#rule.name, run.run_id);
     const seen = this.#seen(run);
-    if (seen.over) return;
-    seen.over = true;
     const title = `${run.agent} has cost ${costText(usd)}, over ${costText(cost_over)}`;
     this.#notify(run, seen, { ...NO_NEWS, what: 'cost', title, cost_usd: usd });
   }
@@ -118,7 +122,7 @@ export class RuleState {
   #seen({ run_id }: NotifyRun): Seen {
     const known = this.#runs.get(run_id);
     if (known !== undefined) return known;
-    const seen = { state: null, over: false, sent_ms: -Infinity, held_back: 0, waiting: null };
+    const seen = { state: null, sent_ms: -Infinity, held_back: 0, waiting: null };
     this.#runs.set(run_id, seen);
     return seen;
   }

@@ -7,6 +7,7 @@ import { homeFolder } from '../../lib/home.ts';
 import type { Event } from '../../model/event.ts';
 import { APP_LIMITS } from '../limits.ts';
 import { type ActionContext, post, runProgram, showOnDesktop } from './notify-actions.ts';
+import { NotifyMemory } from './notify-memory.ts';
 import type { NotifyRule } from './notify-rules.ts';
 import { type Notification, type NotifyRun, plain, RuleState } from './notify-state.ts';
 
@@ -14,10 +15,13 @@ export type { Notification, NotifyRun } from './notify-state.ts';
 
 /** Counters since the watcher started. */
 export interface NotifyStatus {
+  /** Actions that succeeded. */
   sent: number;
+  /** Actions that failed. */
   failed: number;
   /** Not sent, because of an interval or the limit per minute. */
   held_back: number;
+  /** The last failure; null if there was none. */
   last_failure: string | null;
 }
 
@@ -25,14 +29,17 @@ interface NotifyOptions {
   env: NodeJS.ProcessEnv;
   platform?: NodeJS.Platform;
   home?: string;
+  /** The reports of earlier watchers. Default: none. */
+  memory?: NotifyMemory;
 }
 
 export function createNotifier(rules: readonly NotifyRule[], options: NotifyOptions) {
   const { env, platform = process.platform, home = homeFolder() } = options;
+  const { memory = new NotifyMemory(null) } = options;
   const stop = new AbortController();
   const context: ActionContext = { env, platform, home, signal: stop.signal };
   const outgoing = new Outgoing(context);
-  const watching = rules.map((rule) => new RuleState(rule, outgoing));
+  const watching = rules.map((rule) => new RuleState(rule, outgoing, memory));
   const each = (run: NotifyRun, act: (state: RuleState) => void) => {
     for (const one of watching) if (one.isAbout(run)) act(one);
   };

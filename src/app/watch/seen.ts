@@ -37,14 +37,14 @@ export class Seen {
     this.#ignored.push(rowOf(agent, path, { main: stamp }));
   }
 
-  add({ agent, path, stamp }: ImportTarget, { state, why }: Imported): void {
-    if (stamp === undefined) return;
+  add({ agent, path, stamp = '' }: ImportTarget, { state, why, may_pass }: Imported): void {
     this.#stamps.set(path, stamp);
     this.set_aside.delete(path);
     if (state !== 'failed') return;
     const failed = (why ?? 'unknown reason').replace(`${path}: `, '');
     this.set_aside.set(path, failed);
-    this.#rows.push(rowOf(agent, path, { main: stamp, failed }));
+    if (may_pass) this.forget(path);
+    else this.#rows.push(rowOf(agent, path, { main: stamp, failed }));
   }
 
   /** The file has to be looked at, whatever its stamp says. */

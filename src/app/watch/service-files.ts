@@ -1,6 +1,7 @@
 /** The texts of a service that runs `tacho watch`: a systemd user unit, a launchd agent, or commands for people. Pure. */
 import { createHash } from 'node:crypto';
 import { withoutMarkup } from '../../lib/foreign-text.ts';
+import { own } from '../../lib/own.ts';
 
 /** The command line and the variables of the service. */
 export interface ServiceCommand {
@@ -112,6 +113,30 @@ ${variables}  </dict>
 `;
   return marked(text, (line) => `<!-- ${line} -->`, head.length);
 }
+
+/** The paths of Node and of the launcher in a file that `systemdUnit` or `launchdAgent` wrote. Empty if there are none. */
+export function programsInService(text: string): string[] {
+  const [, node, launcher] = /^ExecStart="((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"/m.exec(text) ?? [];
+  if (node !== undefined && launcher !== undefined)
+    return [unitText(node), unitText(launcher).replaceAll('$$', '$')];
+  const [, list = ''] = /<key>ProgramArguments<\/key>\s*<array>(.*?)<\/array>/s.exec(text) ?? [];
+  return [...list.matchAll(/<string>(.*?)<\/string>/gs)]
+    .slice(0, 2)
+    .map(([, word = '']) => xmlText(word));
+}
+
+const unitText = (quoted: string) => quoted.replaceAll('%%', '%').replace(/\\(.)/g, '$1');
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+};
+const xmlText = (text: string) =>
+  text.replace(/&(?:(amp|lt|gt|quot|apos)|#(\d+));/g, (_, name: string, code: string) =>
+    name ? (own(ENTITIES, name) ?? '') : String.fromCodePoint(Number(code)),
+  );
 
 const shellWord = (word: string) =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

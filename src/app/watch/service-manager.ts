@@ -129,7 +129,7 @@ function systemd({ home }: ServiceContext, command: ServiceCommand, said: string
 function launchd({ home }: ServiceContext, command: ServiceCommand): Service {
   const domain = `gui/${process.getuid?.() ?? 0}`;
   const log = join(home, 'Library', 'Logs', 'tacho-watch.log');
-  const path = join(home, 'Library', 'LaunchAgents', `${LAUNCHD_LABEL}.plist`);
+  const path = launchdPath(home);
   const unload: Command = {
     words: ['launchctl', 'bootout', `${domain}/${LAUNCHD_LABEL}`],
     optional: true,
@@ -145,6 +145,15 @@ function launchd({ home }: ServiceContext, command: ServiceCommand): Service {
     note: `Its messages: ${log}`,
   };
 }
+
+/** Where the file of the service usually is. Null on other systems. */
+export function usualServicePath(platform: NodeJS.Platform, home: string): string | null {
+  if (platform === 'darwin') return launchdPath(home);
+  return platform === 'linux' ? join(home, '.config', 'systemd', 'user', SYSTEMD_UNIT) : null;
+}
+
+const launchdPath = (home: string) =>
+  join(home, 'Library', 'LaunchAgents', `${LAUNCHD_LABEL}.plist`);
 
 interface Manager {
   name: string;

@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -13,7 +14,7 @@ import { expect } from 'vitest';
 import { can } from '../../../test/e2e/needs.ts';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
-import { installService, serviceHere, uninstallService } from './service.ts';
+import { installedService, installService, serviceHere, uninstallService } from './service.ts';
 import { execWith, type ServiceContext } from './service-manager.ts';
 
 /** A systemctl that logs its arguments, and makes and removes the links of enabled units. */
@@ -283,4 +284,34 @@ verifies('WA-13', 'systemd accepts the unit, with any characters in its paths', 
   expect(verify()).toBe('');
   writeFileSync(unit, readFileSync(unit, 'utf8').replace('Nice=10', 'Nice=high'));
   expect(verify()).toMatch(/nice/i);
+});
+
+for (const platform of ['linux', 'darwin'] as const)
+  verifies(
+    'WA-13',
+    `${platform}: after an upgrade that removed Node, the installed service says so`,
+    async () => {
+      const node = program(
+        join(testFolder(), 'v24 "of" $HOME & 100%/node'.replaceAll('"', '')),
+        '',
+      );
+      const { context, home } = machine(
+        { platform, node },
+        {},
+        { systemctl: SYSTEMCTL, launchctl: '#!/bin/sh\n' },
+      );
+      expect(installedService(platform, home)).toBeNull();
+      const { path } = await installService(context, { yes: true });
+      expect(installedService(platform, home)).toEqual({ path, missing: [] });
+      rmSync(node);
+      expect(installedService(platform, home)).toEqual({ path, missing: [node] });
+    },
+  );
+
+verifies('WA-13', 'a link to this Node on the PATH is used: an upgrade changes it', () => {
+  const folder = testFolder();
+  symlinkSync(process.execPath, join(folder, 'node'));
+  const given = { args: [], say: () => {}, confirm: () => true };
+  expect(serviceHere({ ...given, env: { PATH: folder } }).node).toBe(join(folder, 'node'));
+  expect(serviceHere({ ...given, env: { PATH: '/nowhere' } }).node).toBe(process.execPath);
 });

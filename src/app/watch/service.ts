@@ -3,16 +3,17 @@
  * and nothing is written or run without consent. Installing twice has the effect of installing once. A file that tacho did
  * not write, or that was changed since, is neither replaced nor removed.
  */
-import { lstatSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findProgram } from '../../capture/source/find-program.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { homeFolder } from '../../lib/home.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { removeFile, writeAtomic } from '../../store/files.ts';
 import { needPackageFile, packageRoot } from '../config/paths.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { isOurs } from './service-files.ts';
+import { isOurs, programsInService } from './service-files.ts';
 import {
   type Command,
   execWith,
@@ -20,6 +21,7 @@ import {
   type ServiceContext,
   STAGE,
   serviceOf,
+  usualServicePath,
 } from './service-manager.ts';
 
 /** The result of installing or removing the service. */
@@ -63,9 +65,32 @@ export function serviceHere(
     platform: process.platform,
     home: homeFolder(),
     exec: execWith(given.env),
-    node: process.execPath,
+    node: lastingNode(given.env.PATH),
     launcher: needPackageFile(join(packageRoot(), 'bin', 'tacho.cjs')),
   };
+}
+
+/** The link of a package manager, which an upgrade of Node changes, rather than the folder of one version. */
+function lastingNode(path: string | undefined): string {
+  const found = findProgram('node', path, '/');
+  try {
+    if (found !== null && realpathSync(found) === realpathSync(process.execPath)) return found;
+  } catch {
+    // It was removed just now.
+  }
+  return process.execPath;
+}
+
+/** The installed service. Null if there is none. `missing`: programs in its file that no longer exist. */
+export function installedService(
+  platform: NodeJS.Platform = process.platform,
+  home = homeFolder(),
+): { path: string; missing: string[] } | null {
+  const path = usualServicePath(platform, home);
+  if (path === null || !existsSync(path)) return null;
+  const limits = { bytes_max: APP_LIMITS.service_file_bytes_max, stage: STAGE };
+  const programs = programsInService(readTextFile(path, limits).text);
+  return { path, missing: programs.filter((program) => !existsSync(program)) };
 }
 
 /** `yes`: the user agreed in advance. */

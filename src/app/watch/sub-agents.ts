@@ -39,9 +39,9 @@ export class SubAgents {
     return row === null ? undefined : (JSON.parse(row.facts) as Facts).parts;
   }
 
-  /** When a file beside this main file was last written, as far as known. */
-  modifiedMs(path: string): number {
-    return this.#queued.get(path)?.modified_ms ?? 0;
+  /** The main files beside which a file was written since then, as far as known. */
+  *writtenSince(since_ms: number): Generator<string, void> {
+    for (const [path, { modified_ms }] of this.#queued) if (modified_ms >= since_ms) yield path;
   }
 
   /** The main file of the session that has this file of a sub-agent. Null if there is none. */

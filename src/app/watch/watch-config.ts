@@ -2,11 +2,14 @@
  * The `watch` section of the user's own `tacho.yaml`: which sessions are followed, what is stored, who is notified
  * (WA-12, WA-16). Contract: no file of a repository can change it.
  */
+import { isAbsolute } from 'node:path';
 import { TachoError } from '../../lib/errors.ts';
+import { isMap } from '../../lib/own.ts';
 import type { Fields, Read } from '../../lib/schema/read.ts';
 import * as is from '../../lib/schema/read.ts';
-import { parseAddress } from '../../live/protocol/address.ts';
+import { parseAddress, sendingUrl } from '../../live/protocol/address.ts';
 import { agentIn } from '../config/checks.ts';
+import type { LiveRunOptions } from '../live/destination.ts';
 import { type NotifyRule, notifyRules } from './notify-rules.ts';
 import { matchesPath, pathRules, withRealPaths } from './path-rules.ts';
 
@@ -20,8 +23,8 @@ export interface WatchConfig {
   /** Store no texts, inputs and outputs. */
   metadata_only: boolean;
   notify: NotifyRule[];
-  /** Address of a collector. */
-  live: string | null;
+  /** The collector that gets everything that is followed. */
+  live: LiveRunOptions | null;
 }
 
 export const WATCH_DEFAULTS: WatchConfig = {
@@ -36,7 +39,8 @@ export const WATCH_DEFAULTS: WatchConfig = {
 const address: Read<string> = (value, place) => {
   const text = is.text(value, place);
   try {
-    if (text !== '' && parseAddress(text).kind === 'stdio')
+    // Alone, it is the collector of the store.
+    if (text !== '' && text !== 'unix:' && parseAddress(text).kind === 'stdio')
       place.mistake('must be the address of a collector, not stdio:');
   } catch (error) {
     if (!(error instanceof TachoError)) throw error;
@@ -44,6 +48,35 @@ const address: Read<string> = (value, place) => {
   }
   return text;
 };
+
+/** An absolute path: a service has no working folder. */
+const fileIn =
+  (home: string): Read<string> =>
+  (value, place) => {
+    const text = is.text(value, place);
+    const path = text.startsWith('~/') ? home + text.slice(1) : text;
+    if (path !== '' && !isAbsolute(path))
+      place.mistake('must be an absolute path, or begin with ~/');
+    return path;
+  };
+
+/** An address, or a map with it and what a connection to it needs. */
+function collector(home: string): Read<LiveRunOptions | null> {
+  const file = fileIn(home);
+  const fields = {
+    url: is.required(is.text),
+    token_file: file,
+    ca: file,
+    insecure: is.flag,
+  } satisfies Fields;
+  return (value, place) => {
+    if (!isMap(value)) return { url: address(value, place) };
+    const { url, token_file: tokenFile, ca, insecure = false } = is.mapOf(fields)(value, place);
+    if (url === undefined) return null;
+    address(sendingUrl(url, insecure), place.inside('url'));
+    return { url, tokenFile, ca, insecure };
+  };
+}
 
 /** `agents`: the known ids. `home`: for `~` in paths. */
 export function watchSection(agents: readonly string[], home: string): Read<WatchConfig> {
@@ -53,7 +86,7 @@ export function watchSection(agents: readonly string[], home: string): Read<Watc
     exclude: pathRules(home),
     metadata_only: is.flag,
     notify: notifyRules({ agents, home }),
-    live: address,
+    live: collector(home),
   } satisfies Fields;
   return (value, place) => {
     const found = is.mapOf(fields)(value, place);

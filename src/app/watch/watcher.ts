@@ -4,24 +4,29 @@
  * only read when they changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createCollecting } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
+import type { UnfinishedState } from '../../model/unfinished.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
 import type { Journal } from '../../store/journal/journal.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { lastChange, tryStoreLock } from '../../store/store-lock.ts';
 import { APP_LIMITS } from '../limits.ts';
-import { unfinishedStates } from '../runs/unfinished.ts';
+import { forgetFinished, type States, unfinishedStates } from '../runs/unfinished.ts';
 import { GrowingRuns } from '../sessions/growing-runs.ts';
 import { type Imported, Importer, type ImportTarget, type Privacy } from '../sessions/import.ts';
 import { familiesOf } from '../sessions/import-shares.ts';
 import { type Candidate, Folders } from './folders.ts';
 import { writeHealth } from './health.ts';
 import type { createNotifier, NotifyRun } from './notify.ts';
+import type { NotifyMemory } from './notify-memory.ts';
 import { Seen } from './seen.ts';
+import { StrayNotes } from './stray-notes.ts';
 import { SubAgents } from './sub-agents.ts';
+import type { WatchLive } from './watch-live.ts';
 
 /** The request to a watcher, and the functions that it calls. */
 export interface Watching {
@@ -33,8 +38,16 @@ export interface Watching {
   signal: AbortSignal;
   /** Called after each session that was looked at. `left`: how many wait. */
   took(imported: Imported, left: number): void;
+  /** Called for each run that got into another state, or was finished. */
+  stated?: ((stated: Stated) => void) | undefined;
   /** Called once all sessions that exist are imported. */
   caughtUp(): Promise<void> | void;
+}
+
+/** A run and its new state. Null: it is finished. */
+export interface Stated extends NotifyRun {
+  /** Its state, with the evidence; null if it is finished. */
+  unfinished: UnfinishedState | null;
 }
 
 interface WatcherParts extends Watching {
@@ -42,6 +55,9 @@ interface WatcherParts extends Watching {
   privacy: Privacy;
   /** Null: there are no rules. */
   notifier: ReturnType<typeof createNotifier> | null;
+  memory: NotifyMemory;
+  /** Null: nothing is sent to a collector. */
+  live: WatchLive | null;
   state: StateDir;
   index: Index;
   journal: Journal;
@@ -63,12 +79,18 @@ export class Watcher {
   /** Delays of the last minute: when each was measured, and how long it was. */
   #lags: { at_ms: number; ms: number }[] = [];
   #reconciled_ms: number | null = null;
+  readonly #strays: StrayNotes;
+  /** Called with the number of sessions that were imported. */
+  readonly #collect = createCollecting(APP_LIMITS.watch_collect_sessions);
   #caught_up = false;
+  /** When folders that cannot be watched may be looked at again. */
+  #poll_from = 0;
   #wake: () => void = () => undefined;
 
   constructor(parts: WatcherParts) {
     this.#parts = parts;
     this.#seen = new Seen(parts.index);
+    this.#strays = new StrayNotes(parts.agents, parts.env);
     this.#sub_agents = new SubAgents(parts.index);
     this.#change = lastChange(parts.state);
     this.#folders = new Folders(parts.agents, parts.env, (path) => {
@@ -89,7 +111,7 @@ export class Watcher {
       setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
       setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
       setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
-      setInterval(() => this.#folders.unwatched > 0 && this.#all(), APP_LIMITS.watch_poll_ms),
+      setInterval(() => this.#pollUnwatched(), APP_LIMITS.watch_poll_ms),
       setInterval(() => this.#folders.appeared() && this.#all(), APP_LIMITS.watch_appear_ms),
     ];
     try {
@@ -125,6 +147,8 @@ export class Watcher {
     for (const target of families.flat()) this.#queue.set(target.path, target);
     await this.#work(memo);
     this.#caught_up = true;
+    memo.clear();
+    this.#collect(Number.POSITIVE_INFINITY);
     await this.#report();
     await this.#parts.caughtUp();
   }
@@ -137,8 +161,10 @@ export class Watcher {
       for await (const { path, modified_ms } of agent.session?.list?.(this.#parts) ?? []) {
         // Others are in files, which are found as such.
         if (!path.startsWith(database)) break;
+        if (path !== database) this.#seen.set_aside.delete(database);
         // It may change again within the same tick of the clock.
-        const stamp = `${modified_ms}${now_ms - modified_ms < RACY_MS ? ' at most' : ''}`;
+        const racy = path !== database && now_ms - modified_ms < RACY_MS;
+        const stamp = `${modified_ms}${racy ? ' at most' : ''}`;
         if (this.#seen.isNew(agent, path, String(modified_ms)))
           targets.push({ agent, path, by_name: false, stamp });
       }
@@ -160,9 +186,12 @@ export class Watcher {
 
   /** Files that changed a short time ago. */
   *#inUse(age_ms: number = APP_LIMITS.watch_hot_age_ms): Generator<Candidate, void> {
+    yield* this.#folders.recent(age_ms);
     const since_ms = Date.now() - age_ms;
-    for (const one of this.#folders.files.values())
-      if (Math.max(one.modified_ms, this.#sub_agents.modifiedMs(one.path)) >= since_ms) yield one;
+    for (const path of this.#sub_agents.writtenSince(since_ms)) {
+      const one = this.#folders.files.get(path);
+      if (one !== undefined && one.modified_ms < since_ms) yield one;
+    }
   }
 
   /** Waits for a hint or the next look. */
@@ -182,6 +211,7 @@ export class Watcher {
   async #gather(): Promise<void> {
     const hints = [...this.#hints];
     this.#hints.clear();
+    for (const path of hints) if (!this.#folders.files.has(path)) this.#strays.note(path);
     const fresh = [...this.#fresh.splice(0), ...hints.flatMap((path) => this.#folders.taken(path))];
     const memo: Memo = new Map();
     for (const candidate of fresh)
@@ -209,7 +239,18 @@ export class Watcher {
     }
   }
 
+  /** As often as it may cost. */
+  #pollUnwatched(): void {
+    if (this.#folders.unwatched === 0 || performance.now() < this.#poll_from) return;
+    const before = process.cpuUsage();
+    this.#all();
+    const { user, system } = process.cpuUsage(before);
+    const cpu_ms = (user + system) / 1000;
+    this.#poll_from = performance.now() + cpu_ms * APP_LIMITS.watch_poll_pause;
+  }
+
   #all(): void {
+    this.#strays.due = true;
     this.#reconciled_ms = Date.now();
     this.#found(this.#folders.scan());
   }
@@ -229,6 +270,7 @@ export class Watcher {
       } finally {
         release();
       }
+      await this.#parts.live?.send();
     }
   }
 
@@ -270,7 +312,10 @@ export class Watcher {
 
   #took(target: ImportTarget, imported: Imported): void {
     this.#seen.add(target, imported);
+    if (imported.may_pass) setTimeout(() => this.#again(target), APP_LIMITS.watch_retry_ms).unref();
     const { state, run_id } = imported;
+    if (run_id !== null && (state === 'imported' || state === 'grown'))
+      this.#parts.live?.changed(run_id, this.#caught_up && state === 'grown');
     if (this.#caught_up && (state === 'imported' || state === 'grown')) {
       const now_ms = Date.now();
       const written_ms = this.#folders.files.get(target.path)?.modified_ms ?? now_ms;
@@ -278,12 +323,21 @@ export class Watcher {
       const outcome = run_id === null ? null : this.#parts.index.getRun(run_id);
       if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
     }
+    this.#collect(1);
     this.#parts.took(imported, this.#queue.size);
+  }
+
+  #again(target: ImportTarget): void {
+    const { path } = target;
+    if (this.#folders.databases.has(path)) this.#folders.forgetDatabase(path);
+    else this.#queue.set(path, target);
+    this.#wake();
   }
 
   /** New events of a run. Its row may not exist yet. */
   #observe({ agent }: ImportTarget, events: readonly Event[]): void {
-    const { notifier } = this.#parts;
+    const { notifier, live } = this.#parts;
+    live?.observe(events);
     for (const event of notifier === null ? [] : events) {
       const { run_id } = event;
       const known = this.#parts.index.getRun(run_id);
@@ -293,14 +347,27 @@ export class Watcher {
     }
   }
 
+  /** Reports the states that changed. */
+  #stated(states: States): void {
+    const { index, memory, notifier, stated } = this.#parts;
+    for (const [run_id, unfinished] of memory.changes(states)) {
+      const outcome = index.getRun(run_id);
+      if (outcome === null) continue;
+      const run = runOf(outcome);
+      stated?.({ ...run, unfinished });
+      notifier?.state(run, unfinished?.state ?? 'finished', unfinished?.reason ?? null);
+    }
+  }
+
   /** Notifies of states, and writes the health of the watcher. */
   async #report(): Promise<void> {
-    const { state, index, notifier, agents } = this.#parts;
-    if (this.#caught_up && notifier !== null)
-      for (const [run_id, { state: name, reason }] of await unfinishedStates(index)) {
-        const outcome = index.getRun(run_id);
-        if (outcome !== null) notifier.state(runOf(outcome), name, reason);
-      }
+    const { state, index, notifier, live, agents } = this.#parts;
+    if (this.#caught_up) {
+      const states = await unfinishedStates(index);
+      forgetFinished(index, states);
+      this.#stated(states);
+      await live?.tick(states);
+    }
     const now_ms = Date.now();
     for (const target of this.#growing.dropOld(now_ms)) this.#queue.set(target.path, target);
     if (this.#queue.size > 0) this.#wake();
@@ -318,7 +385,9 @@ export class Watcher {
       unwatched: this.#folders.unwatched,
       set_aside: set_aside.slice(0, SET_ASIDE_SHOWN),
       set_aside_count: set_aside.length,
+      ...(await this.#strays.current()),
       notified: notifier?.status() ?? null,
+      live: live?.status() ?? null,
     });
   }
 }

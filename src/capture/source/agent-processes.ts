@@ -12,17 +12,29 @@ interface AgentProcess {
   cwd: string | null;
 }
 
-/** Looks for a process of an agent that works in a folder. */
-export type FindProcess = (programs: readonly string[], cwd: string | null) => ProcessEvidence;
+/** Looks for the processes of an agent that work in a folder. `sessions`: how many of its sessions are newer and may be theirs. */
+export type FindProcess = (
+  programs: readonly string[],
+  cwd: string | null,
+  sessions: number,
+) => ProcessEvidence;
 
-/** Words at the beginning of a command line that may name the program: a runtime, its flags, the script. */
+/** Words at the beginning of a command line that may name the script: after a runtime and its flags. */
 const WORDS_READ = 4;
-const SCRIPT_ENDING = /\.(?:[cm]?js|exe)$/;
+const SCRIPT_ENDING = /\.(?:[cm]?js|ts|py|exe)$/;
+/** Programs that run others. The arguments of any other program, such as an editor, say nothing. */
+const RUNTIME = /^(?:node|nodejs|bun|bunx|deno|npx|uvx?|python[\d.]*|env)$/;
+
+/** The names that a command line may go by. */
+export function programsIn(words: readonly string[]): string[] {
+  const names = words.map((word) => basename(word).replace(SCRIPT_ENDING, ''));
+  return RUNTIME.test(names[0] ?? '') ? names : names.slice(0, 1);
+}
 
 function programsOf(pid: string): string[] {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0', WORDS_READ);
-    return words.map((word) => basename(word).replace(SCRIPT_ENDING, ''));
+    return programsIn(words);
   } catch {
     return [];
   }
@@ -55,19 +67,60 @@ function readProcesses(): Map<string, AgentProcess[]> | null {
   }
 }
 
+/** Without those that another one of them started: a launcher and the program itself are one agent. */
+function topmost(found: readonly AgentProcess[]): AgentProcess[] {
+  if (found.length < 2) return [...found];
+  const pids = new Set(found.map(({ pid }) => pid));
+  return found.filter(({ pid }) => !pids.has(parentOf(pid)));
+}
+
+function parentOf(pid: number): number {
+  try {
+    // The name before it may contain anything.
+    const [, rest = ''] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? [];
+    return Number(rest.split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}
+
+/** Its folder is hidden, or was reached through a link: some agents name their folder as the shell does. */
+function mayBeIn({ pid, cwd }: AgentProcess, folder: string): boolean {
+  if (cwd === null) return true;
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`PWD=${folder}`);
+  } catch {
+    return true;
+  }
+}
+
+/** The first process namespace of a Linux system: elsewhere, processes outside of the container are invisible. */
+const ALL_VISIBLE = 'pid:[4026531836]';
+
+function where(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid') === ALL_VISIBLE ? '' : ' in this container';
+  } catch {
+    return '';
+  }
+}
+
 export function findProcesses(): FindProcess {
   const all = readProcesses();
-  return (programs, cwd) => {
+  const here = all === null ? '' : where();
+  return (programs, cwd, sessions) => {
     if (all === null || programs.length === 0) return { is: 'unknown' };
     const [name = ''] = programs;
     const own = programs.flatMap((program) => all.get(program) ?? []);
-    if (own.length === 0) return { is: 'gone', what: `no process of ${name} runs` };
+    if (own.length === 0) return { is: 'gone', what: `no process of ${name} runs${here}` };
     for (const one of own) one.cwd ??= cwdOf(String(one.pid));
-    const here = own.find((one) => cwd !== null && one.cwd === cwd);
-    if (here !== undefined)
-      return { is: 'alive', what: `${name} (process ${here.pid}) runs in its folder` };
-    // It may be a process with a hidden folder, or the session's folder is unknown.
-    if (cwd === null || own.some((one) => one.cwd === null)) return { is: 'unknown' };
-    return { is: 'gone', what: `no process of ${name} runs in its folder` };
+    const inside = topmost(own.filter((one) => cwd !== null && one.cwd === cwd));
+    const pids = inside.map(({ pid }) => pid).join(', ');
+    if (inside.length > sessions)
+      return { is: 'alive', what: `${name} (process ${pids}) runs in its folder` };
+    // They may be those of newer sessions, or the session's folder is unknown.
+    if (inside.length > 0 || cwd === null || own.some((one) => mayBeIn(one, cwd)))
+      return { is: 'unknown' };
+    return { is: 'gone', what: `no process of ${name} runs in its folder${here}` };
   };
 }

@@ -1,5 +1,12 @@
 /** The figures of compared runs as a table: a column per run, or a row per run if there are many. */
-import { costText, countText, durationText, knownText, plural } from '../../lib/figures.ts';
+import {
+  costText,
+  countText,
+  durationText,
+  knownText,
+  plural,
+  sourcedCost,
+} from '../../lib/figures.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { localMinute } from '../../lib/local-time.ts';
 import { oneLine, tableLines } from '../../lib/terminal-text.ts';
@@ -26,7 +33,7 @@ const callsText = ({ calls, failed_calls, denied_calls }: ComparedRun) =>
     .join(', ');
 
 const costOf = ({ cost_usd, cost_source }: ComparedRun) =>
-  knownText(cost_usd, costText) + (cost_source === 'computed' ? ' computed' : '');
+  knownText(cost_usd, (usd) => sourcedCost(usd, cost_source));
 
 const resultOf = ({ finished, exit_reason }: ComparedRun) =>
   finished ? exit_reason : 'not finished';

@@ -11,6 +11,7 @@ import {
   IMPORTED_FILE_LABEL,
   IMPORTED_SHA256_LABEL,
 } from '../../model/words.ts';
+import { USAGE_KEYS } from '../../projections/usage/usage-report.ts';
 import { type RecentRun, recentRuns } from '../../store/index/recent-runs.ts';
 import { resolveStateDir, stateDirAt } from '../../store/state-dir.ts';
 import type { Candidate, Expected } from './words.ts';
@@ -74,6 +75,13 @@ const projects: Source = (around) => {
   return [...named, { value: FOLDERS }];
 };
 
+/** Keys of usage, with the names of labels. */
+const keys: Source = (around) => {
+  const names = recent(around, RUNS_READ).flatMap((run) => Object.keys(run.labels));
+  const labelled = [...new Set(names)].filter((name) => !OF_IMPORTS.has(name));
+  return plain([...USAGE_KEYS, ...labelled.map((name) => `label:${name}`)]);
+};
+
 const targets: Source = async ({ cwd }) => {
   const path = findConfig(cwd);
   if (path === null) return [];
@@ -106,6 +114,7 @@ const NAMES: Readonly<Record<string, Source>> = {
   dir: folders,
   file: files,
   files,
+  keys,
   path: files,
   program: files,
   run: runs,

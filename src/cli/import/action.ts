@@ -8,6 +8,7 @@ import { importInJobs, type ShareLine } from '../../app/sessions/import-jobs.ts'
 import { findTargets, type Selection } from '../../app/sessions/import-targets.ts';
 import { HEAD_BYTES, looksLike } from '../../app/sessions/recognition.ts';
 import { findStrays, straysText } from '../../app/sessions/strays.ts';
+import { userPrivacy } from '../../app/watch/privacy.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { headIn } from '../../lib/folders.ts';
 import { jsonIn } from '../../lib/json.ts';
@@ -89,6 +90,7 @@ export async function importCommand(
     ? await sharedTargets()
     : await findTargets(agent, selectionOf(files, flags), { env: io.env, memo });
   const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
+  const { privacy, redact: own } = await userPrivacy(io.env);
   const { redact } = flags;
   const agents = [...new Set(targets.map(({ agent }) => agent))];
   const redactor = await passingRedactor(io.env, { state_dir: io.state_flag, redact, agents });
@@ -104,7 +106,8 @@ export async function importCommand(
     jobs: flags.jobs,
     given_redact: redact ?? [],
     say: sayTo(io),
-    redact: await patternsIn(process.cwd(), redact),
+    redact: [...(await patternsIn(process.cwd(), redact)), ...own],
+    privacy,
     progress: ({ agent: { id }, path }: ImportTarget, bytes: number) =>
       progress.note(() => {
         const read = bytes < 1e6 ? '' : `, ${Math.floor(bytes / 1e6)} MB`;

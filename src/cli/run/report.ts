@@ -2,11 +2,11 @@
 import type { AgentRunResult } from '../../app/run/run-agent.ts';
 import {
   callsText,
-  costText,
   countText,
   durationText,
   knownText,
   plural,
+  sourcedCost,
 } from '../../lib/figures.ts';
 import { own } from '../../lib/own.ts';
 import { recordText, resultText } from '../../lib/record-words.ts';
@@ -122,6 +122,7 @@ function junitOfRun(reported: Reported): string {
       exit_reason,
       completeness: completeness.grade,
       ...(metrics.cost !== null && { cost_usd: String(Number(metrics.cost.toPrecision(6))) }),
+      ...(metrics.cost_source === 'computed' && { cost_source: 'computed' }),
       ...(metrics.tokens_used !== null && { tokens: String(metrics.tokens_used) }),
       tool_calls: String(metrics.tool_calls_count),
       attempt: String(metadata.attempt_number),
@@ -192,7 +193,7 @@ function factsOf({ agent, agent_version, metrics, metadata, completeness, run_id
     ['model', markdownText(metrics.model_name ?? 'unknown')],
     ['attempt', attempt_number > 1 ? String(attempt_number) : ''],
     ['duration', knownText(metrics.duration_ms, durationText)],
-    ['cost', knownText(metrics.cost, costText)],
+    ['cost', knownText(metrics.cost, (usd) => sourcedCost(usd, metrics.cost_source))],
     ['tokens', knownText(metrics.tokens_used, countText)],
     ['record', markdownText(recordText(completeness).replace(/^record /, ''))],
     ['labels', markdownText(named.join(', '))],

@@ -10,10 +10,10 @@ import { browse } from '../../tui/browse.ts';
 import { TUI_LIMITS } from '../../tui/limits.ts';
 import type { ListedRun } from '../../tui/runs-view.ts';
 import type { Io } from '../command.ts';
+import { noneListed } from '../none-listed.ts';
 import { onSignals } from '../signals.ts';
 import { sayTo } from '../state.ts';
 import { styleOf } from '../style.ts';
-import { noneListed } from './list.ts';
 import { listLines } from './list-text.ts';
 
 interface Listed extends ListedRun {

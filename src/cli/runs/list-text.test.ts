@@ -16,6 +16,7 @@ const row = (at: number, more: Partial<StatedRun> = {}): StatedRun => ({
   success: true,
   exit_reason: 'ok',
   cost: 0.0105,
+  cost_source: 'agent',
   tokens: null,
   steps: 1,
   tool_calls: 3,

@@ -1,7 +1,8 @@
 /** Runs as lines of a table: one line per run at every width. In a pipe every cell is whole. */
 import { projectName } from '../../app/runs/projects.ts';
 import type { StatedRun } from '../../app/runs/unfinished.ts';
-import { costText, durationText } from '../../lib/figures.ts';
+import { durationText, sourcedCost } from '../../lib/figures.ts';
+import { fittingColumns } from '../../lib/fitting-columns.ts';
 import { shortRunIds } from '../../lib/ids.ts';
 import { localMinute, localZone, shortTime } from '../../lib/local-time.ts';
 import { columns, oneLine } from '../../lib/terminal-text.ts';
@@ -96,7 +97,7 @@ function columnsOf({ columns: width, now_ms }: ListStyle): Column[] {
     { head: 'TOOK', cell: ({ row }) => took(row), figure: true, rank: 3 },
     {
       head: 'COST',
-      cell: ({ row }) => known(row.cost, costText),
+      cell: ({ row }) => known(row.cost, (usd) => sourcedCost(usd, row.cost_source)),
       figure: true,
       rank: 6,
       useful: (rows) => long || rows.some((row) => row.cost !== null),
@@ -171,15 +172,7 @@ class Table {
     const prompts = rows.map(({ prompt }) => columns(oneLine(prompt ?? '', PROMPT_LEAST)));
     const least = Math.max('PROMPT'.length, ...prompts);
     const fits = (kept: readonly Column[]) => used(kept) + least <= room;
-    const ranked = shown.filter(({ rank }) => rank !== undefined);
-    ranked.sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
-    const gone = new Set<Column>();
-    const kept = () => shown.filter((column) => !gone.has(column));
-    for (const column of ranked) if (!fits(kept())) gone.add(column);
-    // A narrow column may fit in place of a wide one.
-    for (const column of ranked.toReversed())
-      if (gone.delete(column) && !fits(kept())) gone.add(column);
-    this.#columns = kept();
+    this.#columns = fittingColumns(shown, fits);
     this.#widths = this.#columns.map((column) => widths.get(column) ?? 0);
   }
 

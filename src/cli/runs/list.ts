@@ -5,8 +5,9 @@ import { type Index, openIndex } from '../../store/index/index-db.ts';
 import type { RunQuery } from '../../store/index/runs-table.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
-import { filterText, type RunFilterFlags, runQuery } from '../run-filter.ts';
-import { sayTo, statePath } from '../state.ts';
+import { noneListed } from '../none-listed.ts';
+import { type RunFilterFlags, runQuery } from '../run-filter.ts';
+import { sayTo } from '../state.ts';
 import { styleOf } from '../style.ts';
 import { writeGathered } from './gathered.ts';
 import { listLines } from './list-text.ts';
@@ -23,24 +24,6 @@ export async function listRuns(state: StateDir | null, flags: ListFlags, io: Io)
   const any = state !== null && (await printRuns(state, limited, flags, io));
   if (any || flags.json) return;
   await io.out.write(await noneListed(state, flags, io));
-}
-
-/** For an empty list: the store that was searched, and what to do. */
-export async function noneListed(
-  state: StateDir | null,
-  flags: RunFilterFlags,
-  io: Io,
-): Promise<string> {
-  const path = await statePath(io);
-  const filters = state === null ? '' : filterText(flags);
-  if (filters !== '')
-    return `No such runs in ${path}: ${filters}
-  tacho runs list   shows the newest runs of this store
-`;
-  return `No runs in ${path} yet.
-  tacho run --agent demo "try it"   record a run, without a model or network
-  tacho import --last               import the last session of an agent
-`;
 }
 
 async function printRuns(

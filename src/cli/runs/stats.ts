@@ -1,15 +1,16 @@
 /** The action of `runs stats`. */
 import { catchUpState } from '../../app/runs/catch-up.ts';
 import { NO_STATS, type Stats, type StatsRow, statsOf } from '../../app/runs/retention.ts';
+import { barText } from '../../lib/bar.ts';
 import { createColours } from '../../lib/colours.ts';
-import { bytesText, costText, countText } from '../../lib/figures.ts';
+import { bytesText, countText, sourcedCost } from '../../lib/figures.ts';
 import { columns, forTerminal, tableLines } from '../../lib/terminal-text.ts';
 import type { SumKey } from '../../store/index/index-schema.ts';
 import type { StateDir } from '../../store/state-dir.ts';
 import { type Io, print } from '../command.ts';
+import { noneListed } from '../none-listed.ts';
 import { type RunFilterFlags, runQuery } from '../run-filter.ts';
 import { sayTo } from '../state.ts';
-import { noneListed } from './list.ts';
 
 export interface StatsFlags extends RunFilterFlags {
   days: number;
@@ -53,7 +54,9 @@ function statsText(stats: Stats, io: Io): string {
     const most = Math.max(...rows.map((row) => row.runs));
     lines.push(dim((table.shift() ?? '').toUpperCase()));
     for (const row of rows)
-      lines.push(`${table.shift()}${rows.length > 1 ? cyan(bar(row.runs / most, room, io)) : ''}`);
+      lines.push(
+        `${table.shift()}${rows.length > 1 ? cyan(barText(row.runs / most, room, io.unicode)) : ''}`,
+      );
     lines.push('');
   }
   lines.push(bold(table.shift() ?? ''));
@@ -71,6 +74,10 @@ function notes({ runs, cost_known_runs, tokens_known_runs }: StatsRow): string {
     .join('');
 }
 
+/** A sum with a computed part is marked as computed. */
+const costIn = ({ cost_computed_runs }: StatsRow, usd: number) =>
+  sourcedCost(usd, cost_computed_runs > 0 ? 'computed' : 'agent');
+
 function cells(row: StatsRow, { unicode }: Io): string[] {
   const sign = unicode ? '≥' : '>=';
   const atLeast = (known: number, text: string) => (known < row.runs ? `${sign} ${text}` : text);
@@ -80,17 +87,7 @@ function cells(row: StatsRow, { unicode }: Io): string[] {
     `${Math.round((row.ok / row.runs) * 100)}%`,
     countText(row.tool_calls),
     row.tokens === null ? '-' : atLeast(row.tokens_known_runs, countText(row.tokens)),
-    row.cost === null ? '-' : atLeast(row.cost_known_runs, costText(row.cost)),
+    row.cost === null ? '-' : atLeast(row.cost_known_runs, costIn(row, row.cost)),
     bytesText(row.bytes),
   ];
-}
-
-const BAR_WIDTH = 20;
-const BAR_GAP = '  ';
-
-/** A bar as long as the line has room for. */
-function bar(share: number, room: number, { unicode }: Io): string {
-  const most = Math.min(BAR_WIDTH, room - BAR_GAP.length);
-  if (most < 1) return '';
-  return `${BAR_GAP}${(unicode ? '█' : '#').repeat(Math.max(1, Math.round(share * most)))}`;
 }

@@ -1,8 +1,9 @@
 /** Runs `tacho serve`. */
 import { serve } from '../../app/live/serve.ts';
+import { watchBeside } from '../../app/watch/watch-beside.ts';
 import { TachoError } from '../../lib/errors.ts';
 import { createFdWriter } from '../../lib/fd-writer.ts';
-import { forTerminal } from '../../lib/terminal-text.ts';
+import { forTerminal, oneLine } from '../../lib/terminal-text.ts';
 import { resolveStateDir } from '../../store/state-dir.ts';
 import { actingOf } from '../acting.ts';
 import type { Io } from '../command.ts';
@@ -21,6 +22,8 @@ export interface ServeFlags {
   force?: true;
   json?: true;
   trust?: true;
+  /** Not with `--stdio`: that collector exists for one connection. */
+  watch: boolean;
 }
 
 /** By default V8 lets the space for young objects grow under load, and the process's memory by 100 MB. */
@@ -55,8 +58,9 @@ export async function serveCommand(flags: ServeFlags, io: Io): Promise<number> {
 
 async function serveUntil(signal: Promise<void>, flags: ServeFlags, io: Io): Promise<void> {
   const { socket, tcp, pipe, force } = flags;
+  const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   const serving = await serve({
-    state_dir: resolveStateDir({ flag: io.state_flag, env: io.env }),
+    state_dir,
     version: VERSION,
     ...{ socket, tcp, pipe, force },
     stdio: flags.stdio && { input: process.stdin, out: createFdWriter(1) },
@@ -73,9 +77,16 @@ async function serveUntil(signal: Promise<void>, flags: ServeFlags, io: Io): Pro
     );
   for (const address of listening) await io.err.write(`listening on ${forTerminal(address)}\n`);
   if (flags.json) await io.out.json(`${JSON.stringify({ listening, pid: process.pid })}\n`);
+  const watching = flags.watch && !flags.stdio ? watchBeside(state_dir, sayOfWatch(io)) : null;
   await Promise.race([signal, serving.ended]);
+  await watching?.stop();
   await serving.stop();
 }
+
+const SAID_CHARS_MAX = 300;
+
+const sayOfWatch = (io: Io) => (text: string) =>
+  void io.err.write(`watch: ${oneLine(text, SAID_CHARS_MAX)}\n`);
 
 /** Resolves at the first signal; keeps the process alive until then. */
 function nextSignal(): { came: Promise<void>; release: () => void } {

@@ -21,7 +21,7 @@ export function defineServe(program: Command, io: Io, done: Done): void {
   program
     .command('serve')
     .description(
-      'Collect live events from agents, store them durably and forward them to subscribers. Runs until Ctrl-C.',
+      'Collect live events from agents, store them durably and forward them to subscribers, and follow the sessions of agents as tacho watch does. Runs until Ctrl-C.',
     )
     .option('--socket <path>', 'listen on this unix socket (default: a socket in the state folder)')
     .option(
@@ -46,6 +46,10 @@ export function defineServe(program: Command, io: Io, done: Done): void {
     .option(
       '--force',
       'take the state folder over from another collector; messages may be lost if it still runs',
+    )
+    .option(
+      '--no-watch',
+      'do not follow the sessions of agents; otherwise a second process runs tacho watch',
     )
     .option('--json', 'print the addresses as a line of JSON when it is ready')
     .option(...TRUST_FLAG)

@@ -63,17 +63,17 @@ export async function show(run: string, flags: ShowFlags, io: Io): Promise<void>
 }
 
 function textOf(
-  { view, outcome }: Shown,
+  { view, outcome, unfinished }: Shown,
   place: Place | null,
   flags: ShowFlags,
   io: Io,
 ): Iterable<string> {
   const style = styleOf(io);
   const head = outcome === null ? headOfTranscript(view) : headOfOutcome(outcome);
-  if (flags.summary) return [headText(head, style)];
+  if (flags.summary) return [headText(head, style, { unfinished })];
   const { full = false, thinking = false, tool = null } = flags;
   const from = place === null ? 0 : messageAt(view, place);
-  return transcriptText(view, head, { ...style, full, thinking, tool, from });
+  return transcriptText(view, head, { ...style, full, thinking, tool, from, unfinished });
 }
 
 const SEQ = /^seq:(\d+)$/;

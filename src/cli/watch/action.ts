@@ -1,4 +1,5 @@
 /** Runs `tacho watch`. */
+import { sendingTo } from '../../app/live/destination.ts';
 import type { Imported } from '../../app/sessions/import.ts';
 import { findStrays, straysText } from '../../app/sessions/strays.ts';
 import { retentionLines, retentionReport, storedIn } from '../../app/watch/retention-report.ts';
@@ -9,10 +10,12 @@ import { forTerminal } from '../../lib/terminal-text.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { openStateDir, resolveStateDir } from '../../store/state-dir.ts';
 import type { Io } from '../command.ts';
+import { warnInsecure } from '../insecure.ts';
 import { ProgressLine } from '../progress-line.ts';
-import { sessionText } from '../session-line.ts';
+import { type LiveFlags, liveOf, sayOfLive } from '../run-options.ts';
+import { sessionText, stateText } from '../session-line.ts';
 
-export interface WatchFlags {
+export interface WatchFlags extends LiveFlags {
   once?: true;
   metadataOnly?: true;
   status?: true;
@@ -25,11 +28,19 @@ export interface WatchFlags {
 
 const CHANGES = new Set<Imported['state']>(['imported', 'grown']);
 
+/** `--live` may be followed by an agent: a collector's URL has a colon. */
+function withoutAgentInLive(agents: readonly string[], flags: WatchFlags) {
+  const { live } = flags;
+  if (typeof live !== 'string' || live.includes(':')) return { agents, flags };
+  return { agents: [live, ...agents], flags: { ...flags, live: true as const } };
+}
+
 export async function watchCommand(
-  agents: readonly string[],
-  flags: WatchFlags,
+  given_agents: readonly string[],
+  given: WatchFlags,
   io: Io,
 ): Promise<number> {
+  const { agents, flags } = withoutAgentInLive(given_agents, given);
   const state_dir = resolveStateDir({ flag: io.state_flag, env: io.env });
   const modes = [flags.once, flags.status, flags.install, flags.uninstall].filter(Boolean);
   if (modes.length > 1)
@@ -56,6 +67,8 @@ async function follow(
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => stop.abort());
+  const live = liveOf(flags) ?? null;
+  if (live !== null) await warnInsecure((await sendingTo(live, state_dir)).url, io);
   const progress = new ProgressLine(io);
   const counts = { stored: 0, failed: 0, looked: 0 };
   let first = true;
@@ -66,6 +79,8 @@ async function follow(
     redact: flags.redact ?? [],
     metadata_only: flags.metadataOnly === true,
     once: flags.once === true,
+    live,
+    say: sayOfLive(io),
     signal: stop.signal,
     took(imported, left) {
       counts.looked += 1;
@@ -83,15 +98,19 @@ async function follow(
       if (flags.json) void io.out.json(`${JSON.stringify(imported)}\n`);
       else if (!first) void io.out.write(sessionText(imported));
     },
+    stated(stated) {
+      if (flags.json) void io.out.json(`${JSON.stringify(stated)}\n`);
+      else void io.out.write(stateText(stated));
+    },
     async caughtUp() {
       first = false;
       progress.clear();
+      const strays = await findStrays(await followedAgents(agents), io.env);
+      await io.err.write(straysText(strays, forTerminal));
       if (flags.json) return;
       const failed = counts.failed === 0 ? '' : `, ${counts.failed} not readable`;
       await io.out.write(`${plural(counts.stored, 'session')} stored${failed}\n`);
       await io.out.write(await retentionText(state_dir, io));
-      const strays = await findStrays(await followedAgents(agents), io.env);
-      await io.err.write(straysText(strays, forTerminal));
       if (!flags.once) await io.out.write('Watching. Ctrl-C stops it.\n');
     },
   });

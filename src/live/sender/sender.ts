@@ -67,6 +67,8 @@ export class Sender {
       },
       /** Signals new messages. */
       wake: () => news.ring(),
+      /** Sends nothing more of it, and forgets it. */
+      drop: () => void this.#deliveries.delete(delivery),
       /** Resolves when all messages are acknowledged (true), the session has failed, or the time is over. */
       settled: async (wait_ms: number): Promise<boolean> => {
         await news.until(isOver, wait_ms);

@@ -13,7 +13,7 @@ const CHANGING: readonly (readonly [RegExp, string])[] = [
     '<time>',
   ],
   [/\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b/g, '<time>'],
-  [/\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|secs?|seconds?|m|min|minutes?)\b/g, '<duration>'],
+  [/\b\d+(?:\.\d+)? ?(?:ns|\u00b5s|us|ms|s|secs?|seconds?|m|min|minutes?)\b/g, '<duration>'],
   [new RegExp(`\\b${NAME}{8}-${NAME}{4}-${NAME}{4}-${NAME}{4}-${NAME}{12}\\b`, 'gi'), '<id>'],
 ];
 

@@ -11,6 +11,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
+import { measured } from '../../../test/measured.ts';
 import { fixedClock } from '../../lib/clock.ts';
 import type { OutcomeCall, RunOutcome } from '../../model/outcome.ts';
 import { openJournal } from '../journal/journal.ts';
@@ -96,7 +97,7 @@ describe('runs', () => {
   verifies('ST-1', 'are stored without the inputs and outputs of tools', () => {
     const state = newState();
     const index = openIndex(state);
-    index.saveOutcome(outcome(1));
+    index.saveRuns(measured(outcome(1)));
     const saved = index.getRun(runId(1));
     expect(saved).toEqual(withoutContent(outcome(1)));
     expect(saved?.tool_calls).toEqual([
@@ -128,7 +129,7 @@ describe('runs', () => {
       [],
     ]);
     const session_id = '0199a5b8-9d8e-7000';
-    index.saveOutcomes([outcome(1, { session_id }), outcome(21), outcome(22), outcome(23)]);
+    index.saveRuns(measured(outcome(1, { session_id }), outcome(21), outcome(22), outcome(23)));
     expect(found('last')).toEqual([runId(23)]);
     expect([found('last~0'), found('last~3'), found('last~4')]).toEqual([
       [runId(23)],
@@ -165,12 +166,14 @@ describe('runs', () => {
         metrics: { ...metrics, model_name },
       });
     };
-    index.saveOutcomes([
-      of(1, { path: '/w/one' }),
-      of(2, { path: '/w/one/sub', labels: { build: '7' } }),
-      of(3, { path: '/w/one-more', labels: { build: '8' } }),
-      of(4, { model: 'Big-Model-2' }),
-    ]);
+    index.saveRuns(
+      measured(
+        of(1, { path: '/w/one' }),
+        of(2, { path: '/w/one/sub', labels: { build: '7' } }),
+        of(3, { path: '/w/one-more', labels: { build: '8' } }),
+        of(4, { model: 'Big-Model-2' }),
+      ),
+    );
     const ids = (query: RunQuery) =>
       [...index.listRuns(query)].map(({ run_id }) => Number(run_id.slice(-2)));
     expect(ids({ since_ms: 1_003 })).toEqual([4, 3]);
@@ -200,10 +203,12 @@ describe('runs', () => {
     const tool_calls = statuses.map((status) => ({ ...(call as OutcomeCall), status }));
     const { metrics } = outcome(1);
     const counted = (count: number) => ({ metrics: { ...metrics, tool_calls_count: count } });
-    index.saveOutcomes([
-      outcome(1, { tool_calls, ...counted(6) }),
-      outcome(2, { tool_calls, ...counted(7), run_id: runId(0) }),
-    ]);
+    index.saveRuns(
+      measured(
+        outcome(1, { tool_calls, ...counted(6) }),
+        outcome(2, { tool_calls, ...counted(7), run_id: runId(0) }),
+      ),
+    );
     expect(
       [...index.listRuns()].map(({ failed_calls, denied_calls }) => [failed_calls, denied_calls]),
     ).toEqual([
@@ -215,7 +220,7 @@ describe('runs', () => {
 
   test('are listed newest first, by filter', () => {
     const index = openIndex(newState());
-    index.saveOutcomes([1, 2, 3, 4, 5, 6].map((n) => outcome(n)));
+    index.saveRuns(measured(...[1, 2, 3, 4, 5, 6].map((n) => outcome(n))));
     const ids = (query?: Parameters<typeof index.listRuns>[0]) =>
       [...index.listRuns(query)].map(({ run_id }) => Number(run_id.slice(-2)));
     expect(ids()).toEqual([6, 5, 4, 3, 2, 1]);
@@ -235,6 +240,7 @@ describe('runs', () => {
         success: false,
         exit_reason: 'agent_error',
         cost: 0.5,
+        cost_source: 'agent',
         tokens: 42,
         steps: 2,
         tool_calls: 1,
@@ -260,8 +266,8 @@ describe('runs', () => {
 
   test('saved again replace the earlier rows', () => {
     const index = openIndex(newState());
-    index.saveOutcome(outcome(1));
-    index.saveOutcome(outcome(1, { message: 'again' }));
+    index.saveRuns(measured(outcome(1)));
+    index.saveRuns(measured(outcome(1, { message: 'again' })));
     expect(index.getRun(runId(1))?.message).toBe('again');
     expect(index.stats().runs).toBe(1);
     index.close();
@@ -322,7 +328,7 @@ describe('a database', () => {
       const index = openIndex(state, { clock: fixedClock(now_ms) });
       expect(index.moved_to).toBe(`${state.db}.broken-2026-01-02T03-04-05-000Z`);
       expect(readFileSync(index.moved_to as string)).toEqual(bytes);
-      index.saveOutcome(outcome(1));
+      index.saveRuns(measured(outcome(1)));
       index.close();
       const again = openIndex(state);
       expect([again.moved_to, again.stats().runs]).toEqual([null, 1]);
@@ -345,7 +351,7 @@ describe('a database', () => {
       other.close();
       const index = openIndex(state);
       expect(index.moved_to).not.toBeNull();
-      index.saveOutcome(outcome(1));
+      index.saveRuns(measured(outcome(1)));
       expect(index.runIds()).toEqual([runId(1)]);
       index.close();
     });
@@ -362,7 +368,7 @@ describe('a database', () => {
       ];
       for (const read of READS) {
         const index = openIndex(state);
-        index.saveOutcome(outcome(1));
+        index.saveRuns(measured(outcome(1)));
         const other = new DatabaseSync(state.db);
         other.exec(`UPDATE runs SET outcome = '{', labels = '{'`);
         other.close();
@@ -382,7 +388,9 @@ describe('a database', () => {
     for (const read of READS) {
       const state = newState();
       const index = openIndex(state);
-      index.saveRun(outcome(1), [{ segment: 's.jsonl', bytes: 10, positions: [] }]);
+      index.saveRun({ outcome: outcome(1), usage: [] }, [
+        { segment: 's.jsonl', bytes: 10, positions: [] },
+      ]);
       expect(read(index)).toHaveLength(1);
       const other = new DatabaseSync(state.db);
       other.exec('DELETE FROM runs; PRAGMA wal_checkpoint(TRUNCATE)');
@@ -402,7 +410,7 @@ describe('a database', () => {
     const index = openIndex(state);
     const aside = index.moved_to as string;
     writeFileSync(`${aside}-wal`, 'a prompt');
-    index.saveOutcome(outcome(1));
+    index.saveRuns(measured(outcome(1)));
     index.deleteRuns([runId(1)]);
     index.compact();
     index.close();
@@ -414,7 +422,7 @@ describe('a database', () => {
     for (let round = 0; round < 40; round++) {
       const state = newState();
       const index = openIndex(state);
-      index.saveOutcomes(Array.from({ length: 30 }, (_, n) => outcome(n)));
+      index.saveRuns(measured(...Array.from({ length: 30 }, (_, n) => outcome(n))));
       index.close();
       const bytes = readFileSync(state.db);
       for (let i = 0; i < 64; i++)
@@ -428,7 +436,7 @@ describe('a database', () => {
         expect(String(error)).toContain('made by a newer tacho');
         continue;
       }
-      damaged.saveOutcomes(Array.from({ length: 30 }, (_, n) => outcome(n + 100)));
+      damaged.saveRuns(measured(...Array.from({ length: 30 }, (_, n) => outcome(n + 100))));
       expect(damaged.findRuns(runId(105))).toHaveLength(1);
       damaged.close();
       if (damaged.moved_to !== null) expect(existsSync(damaged.moved_to)).toBe(true);
@@ -438,10 +446,14 @@ describe('a database', () => {
   verifies('ST-10', 'is replaced by another one as a whole or not at all', () => {
     const state = newState();
     const index = openIndex(state);
-    index.saveRun(outcome(1), [{ segment: 's.jsonl', bytes: 10, positions: [] }]);
+    index.saveRun({ outcome: outcome(1), usage: [] }, [
+      { segment: 's.jsonl', bytes: 10, positions: [] },
+    ]);
     const path = `${state.db}.new-1`;
     const fresh = openIndex({ ...state, db: path });
-    fresh.saveRun(outcome(2), [{ segment: 's.jsonl', bytes: 20, positions: [] }]);
+    fresh.saveRun({ outcome: outcome(2), usage: [] }, [
+      { segment: 's.jsonl', bytes: 20, positions: [] },
+    ]);
     fresh.close();
     const known = { runs: [runId(1)], segments: ['s.jsonl'] };
     const other = new DatabaseSync(path);
@@ -507,6 +519,6 @@ describe('a database', () => {
 verifies('ST-1', 'an index with one run uses a small page for each table', () => {
   const state = newState();
   using index = openIndex(state);
-  index.saveOutcome(outcome(1));
+  index.saveRuns(measured(outcome(1)));
   expect(index.stats().bytes).toBeLessThan(32 * 1024);
 });

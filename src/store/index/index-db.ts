@@ -3,7 +3,7 @@
  * rebuilt from the journal at any time. Contract: contains no conversations, raw output, tool inputs or outputs (ST-1).
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { RunOutcome } from '../../model/outcome.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
 import { fileBytesOf } from '../spool/run-files.ts';
 import type { StateDir } from '../state-dir.ts';
 import { openDatabase } from './database.ts';
@@ -16,6 +16,7 @@ import { type FileBytes, putRun, runsTable } from './runs-table.ts';
 import { closedForm, identityOf } from './segment-book.ts';
 import { putClosed, segmentsTable, settle } from './segments-table.ts';
 import { sourcesTable } from './sources-table.ts';
+import { usageTable } from './usage-table.ts';
 
 export type Index = ReturnType<typeof openIndex>;
 
@@ -29,12 +30,12 @@ export function openIndex(state: StateDir, options: { clock?: Clock } = {}) {
     ...segmentsTable(db),
     ...sourcesTable(db),
     ...grownTable(db),
-    saveOutcome: (outcome: RunOutcome) => runs.saveOutcomes([outcome]),
-    /** Saves the outcome and the run's positions in the journal in one transaction. The journal is closed. */
-    saveRun: (outcome: RunOutcome, covers: readonly Cover[]) => {
+    ...usageTable(db),
+    /** Saves a run and its positions in the journal in one transaction. The journal is closed. */
+    saveRun: (run: MeasuredRun, covers: readonly Cover[]) => {
       const closed = covers.map(({ segment }) => closedForm(state.journal, segment));
       db.write((prepared) => {
-        putRun(prepared, outcome, fileBytes(outcome));
+        putRun(prepared, run, fileBytes(run.outcome));
         for (const cover of covers) {
           putCover(prepared, cover);
           settle(prepared, cover.segment, cover.bytes);

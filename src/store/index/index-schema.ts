@@ -149,6 +149,27 @@ export const MIGRATIONS: readonly string[] = [
     facts TEXT NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX sources_by_run ON sources (run_id) WHERE run_id IS NOT NULL;`,
+
+  // Usage of runs by time and model; time 0 and the model '' are unknown. Older runs have no rows: tacho usage and
+  // tacho runs reindex make them from the journal.
+  `CREATE TABLE usage (
+    run_id TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    sub_agent INTEGER NOT NULL,
+    input INTEGER,
+    output INTEGER,
+    cache_read INTEGER,
+    cache_write INTEGER,
+    reasoning INTEGER,
+    cost REAL,
+    computed REAL,
+    PRIMARY KEY (run_id, at_ms, model, sub_agent)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE prices (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    list TEXT NOT NULL
+  ) STRICT;`,
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
@@ -161,10 +182,16 @@ export const TABLES = [
   'folder',
   'grown',
   'unfinished',
+  'usage',
+  'prices',
 ] as const;
 
 export const RUN_COLUMNS =
   'run_id, agent, session_id, model, started_ms, finished_ms, success, exit_reason, cost, tokens, steps, tool_calls, failed_calls, denied_calls, project, project_remote, prompt, labels';
+
+/** Of a row of `runs`. */
+export const COST_SOURCE = `iif(cost IS NULL, 'unknown', iif(EXISTS (SELECT 1 FROM usage
+  WHERE usage.run_id = runs.run_id AND computed IS NOT NULL), 'computed', 'agent'))`;
 
 const SAVED_COLUMNS = `${RUN_COLUMNS}, outcome, file_bytes`;
 
@@ -221,7 +248,7 @@ export type SumKey = 'agent' | 'model' | 'project';
 export const sumRuns = (key: SumKey, where = ''): string => `${WEIGHTS}
   SELECT ${key} AS name, date(started_ms / 1000.0, 'unixepoch', 'localtime') AS day,
     count(*) AS runs, total(success) AS ok, total(tool_calls) AS tool_calls, total(${RUN_BYTES}) AS bytes,
-    count(cost) AS cost_known_runs, iif(count(cost) = 0, NULL, total(cost)) AS cost,
+    count(cost) AS cost_known_runs, total(${COST_SOURCE} = 'computed') AS cost_computed_runs, iif(count(cost) = 0, NULL, total(cost)) AS cost,
     count(tokens) AS tokens_known_runs, iif(count(tokens) = 0, NULL, total(tokens)) AS tokens
   FROM runs ${where} GROUP BY 1, 2`;
 
@@ -241,6 +268,8 @@ export const DELETE_UNFINISHED =
 
 export const DELETE_GROWN = 'DELETE FROM grown WHERE run_id IN (SELECT value FROM json_each(?))';
 
+export const DELETE_USAGE = 'DELETE FROM usage WHERE run_id IN (SELECT value FROM json_each(?))';
+
 export const DELETE_RUNS = 'DELETE FROM runs WHERE run_id IN (SELECT value FROM json_each(?))';
 
 /**
@@ -256,10 +285,13 @@ export const MERGE = [
   ],
   [DELETE_RUNS, 'runs'],
   [DELETE_GROWN, 'runs'],
+  [DELETE_USAGE, 'runs'],
   ['DELETE FROM positions WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['DELETE FROM segments WHERE segment IN (SELECT value FROM json_each(?))', 'segments'],
   ['INSERT OR REPLACE INTO runs SELECT * FROM fresh.runs', null],
   ['INSERT OR REPLACE INTO grown SELECT * FROM fresh.grown', null],
+  ['DELETE FROM usage WHERE run_id IN (SELECT run_id FROM fresh.runs)', null],
+  ['INSERT INTO usage SELECT * FROM fresh.usage', null],
   ['INSERT OR REPLACE INTO positions SELECT * FROM fresh.positions', null],
   ['INSERT OR REPLACE INTO segments SELECT * FROM fresh.segments', null],
 ] as const;

@@ -1,5 +1,7 @@
 /** Statements and transactions of one connection. */
+
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { RunOutcome } from '../../model/outcome.ts';
 
 /** Statements by their text, prepared once. */
 export interface Prepared {
@@ -27,6 +29,20 @@ export function prepare(db: DatabaseSync): Prepared {
     iterate: (sql, ...values) => db.prepare(sql).iterate(...values),
     run: (sql, ...values) => Number(statement(sql).run(...values).changes),
   };
+}
+
+/** The stored outcome of a run. */
+export function outcomeOf(prepared: Prepared, run_id: string): RunOutcome | null {
+  const row = prepared.get('SELECT outcome FROM runs WHERE run_id = ?', run_id);
+  return row === undefined ? null : (JSON.parse(String(row.outcome)) as RunOutcome);
+}
+
+/**
+ * Figures come from agents, and from journals that others may have edited: values that SQLite cannot store become
+ * unknown.
+ */
+export function integer(value: number | null): number | null {
+  return Number.isSafeInteger(value) ? value : null;
 }
 
 /** IMMEDIATE: a transaction that reads first and writes later fails if another process wrote in between. */

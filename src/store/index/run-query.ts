@@ -2,7 +2,7 @@
 import { sep } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
 import { own } from '../../lib/own.ts';
-import { IN_ORDER, RUN_COLUMNS } from './index-schema.ts';
+import { COST_SOURCE, IN_ORDER, RUN_COLUMNS } from './index-schema.ts';
 
 export interface RunQuery {
   limit?: number;
@@ -67,6 +67,6 @@ export function conditionsOf(query: RunQuery): { where: string; values: SQLInput
 
 export function listing(query: RunQuery): { sql: string; values: SQLInputValue[] } {
   const { where, values } = conditionsOf(query);
-  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${where} ${IN_ORDER} LIMIT ?`;
+  const sql = `SELECT ${RUN_COLUMNS}, ${COST_SOURCE} AS cost_source FROM runs ${where} ${IN_ORDER} LIMIT ?`;
   return { sql, values: [...values, query.limit ?? -1] };
 }

@@ -2,7 +2,8 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { wellFormed } from '../../lib/utf8.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
-import type { CallStatus, ExitReason } from '../../model/words.ts';
+import type { MeasuredRun } from '../../model/usage.ts';
+import type { CallStatus, CostSource, ExitReason } from '../../model/words.ts';
 import { STORE_LIMITS } from '../limits.ts';
 import type { Database } from './database.ts';
 import { findRuns } from './find-run.ts';
@@ -10,6 +11,7 @@ import {
   DELETE_GROWN,
   DELETE_RUNS,
   DELETE_UNFINISHED,
+  DELETE_USAGE,
   SAVE_GROWN,
   SAVE_RUN,
   type SumKey,
@@ -17,8 +19,9 @@ import {
   WEIGH_CLOSED,
   WEIGH_RUNS,
 } from './index-schema.ts';
-import type { Prepared } from './prepared.ts';
+import { integer, outcomeOf, type Prepared } from './prepared.ts';
 import { conditionsOf, listing, type RunQuery } from './run-query.ts';
+import { putUsage } from './usage-table.ts';
 
 export type { RunQuery } from './run-query.ts';
 
@@ -42,6 +45,8 @@ export interface RunRow {
   exit_reason: ExitReason;
   /** US dollars; null if unknown. */
   cost: number | null;
+  /** `agent`: as the agent reported it; `computed`: from tokens and prices; `unknown`. */
+  cost_source: CostSource;
   /** Tokens of all kinds; null if unknown. */
   tokens: number | null;
   /** Number of steps. */
@@ -88,6 +93,7 @@ export interface RunSums {
   /** Of the runs with a known cost. Null if there are none. */
   cost: number | null;
   cost_known_runs: number;
+  cost_computed_runs: number;
   tokens: number | null;
   tokens_known_runs: number;
 }
@@ -136,13 +142,13 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
      * In one transaction with the deletion of the rows that they replace. `grown`: for runs that may grow, the number of
      * events that the outcome covers.
      */
-    saveOutcomes: (
-      outcomes: readonly RunOutcome[],
+    saveRuns: (
+      runs: readonly MeasuredRun[],
       replaced: readonly string[] = [],
       grown: ReadonlyMap<string, number> = new Map(),
     ) =>
       db.write((prepared) => {
-        for (const outcome of outcomes) putRun(prepared, outcome, fileBytes(outcome));
+        for (const run of runs) putRun(prepared, run, fileBytes(run.outcome));
         for (const [run_id, events] of grown) prepared.run(SAVE_GROWN, run_id, events);
         if (replaced.length > 0) deleteRows(prepared, replaced);
       }),
@@ -208,12 +214,13 @@ export function runsTable(db: Database, fileBytes: FileBytes) {
 }
 
 function deleteRows(prepared: Prepared, run_ids: readonly string[]): void {
-  for (const sql of [DELETE_RUNS, DELETE_GROWN, DELETE_UNFINISHED])
+  for (const sql of [DELETE_RUNS, DELETE_GROWN, DELETE_UNFINISHED, DELETE_USAGE])
     prepared.run(sql, JSON.stringify(run_ids));
 }
 
-export function putRun(prepared: Prepared, outcome: RunOutcome, file_bytes: number): void {
-  prepared.run(SAVE_RUN, ...runValues(outcome), file_bytes);
+export function putRun(prepared: Prepared, run: MeasuredRun, file_bytes: number): void {
+  prepared.run(SAVE_RUN, ...runValues(run.outcome), file_bytes);
+  putUsage(prepared, run);
 }
 
 function runValues(outcome: RunOutcome): SQLInputValue[] {
@@ -249,14 +256,6 @@ function callsWith(outcome: RunOutcome, statuses: readonly CallStatus[]): number
   return tool_calls.filter(({ status }) => statuses.includes(status)).length;
 }
 
-/**
- * Figures come from agents, and from journals that others may have edited: values that SQLite cannot store become
- * unknown.
- */
-function integer(value: number | null): number | null {
-  return Number.isSafeInteger(value) ? value : null;
-}
-
 function text(value: string | null): string | null {
   return value === null ? null : wellFormed(value);
 }
@@ -267,11 +266,6 @@ export function withoutContent(outcome: RunOutcome): RunOutcome {
     ({ inputs: _inputs, outputs: _outputs, ...kept }) => kept,
   );
   return { ...outcome, tool_calls };
-}
-
-function outcomeOf(prepared: Prepared, run_id: string): RunOutcome | null {
-  const row = prepared.get('SELECT outcome FROM runs WHERE run_id = ?', run_id);
-  return row === undefined ? null : (JSON.parse(String(row.outcome)) as RunOutcome);
 }
 
 function rowOf(row: Record<string, unknown>): RunRow {

@@ -57,8 +57,11 @@ function* reading<T>(path: string, use: (db: DatabaseSync) => Iterable<T>): Gene
   }
   const after = stateOf(path);
   if (alone && (after.log !== '' || after.file !== before.file))
-    throw new Error('the database is locked: it changed while it was read');
+    throw busy('the database is locked: it changed while it was read');
 }
+
+/** An error like that of a database that is locked: another attempt may succeed. */
+export const busy = (message: string) => Object.assign(new Error(message), { errcode: 5 });
 
 /** The files of a database, by their sizes, times and inodes. `log` is empty if nobody has it open for writing. */
 function stateOf(path: string): { file: string; log: string } {

@@ -100,8 +100,8 @@ export class Conversation extends Writer {
     const news = all && added(all, message.spent);
     if (!news) return;
     message.spent = all;
-    if (shape !== 'stored') to.usage('add', news, modelOf(info.providerID, info.modelID));
-    else {
+    to.usage('add', news, modelOf(info.providerID, info.modelID));
+    if (shape === 'stored') {
       this.#total ??= spent();
       add(this.#total, news);
     }

@@ -21,7 +21,7 @@ import type {
 } from '../../../model/agent.ts';
 import { idOf, isNative, momentOf, nativeOf } from '../native.ts';
 import { headOf, homeOf, pathsIn } from '../sessions.ts';
-import { hasSession, inChunks, type Row, rootSessions, sessionRows } from './database.ts';
+import { busy, hasSession, inChunks, type Row, rootSessions, sessionRows } from './database.ts';
 import { type Message, type Part, rowTime, type SessionInfo } from './native.ts';
 import { records } from './stream.ts';
 import { toolNamesIn } from './tools.ts';
@@ -139,7 +139,8 @@ export function sessionsOf(variant: Variant): SessionFiles {
       if (SESSION_ID.test(name)) return sessionRows(dirname(path), name);
       if (!name.endsWith('.db')) return isStored(path) ? inChunks(storedRows(path)) : null;
       const count = rootSessions(path).length;
-      throw new Error(`the database has ${count} sessions: name one by its id, or use all of them`);
+      // If it was locked when its sessions were listed, they can be listed now.
+      throw busy(`the database has ${count} sessions: name one by its id, or use all of them`);
     },
 
     timeOf: (value) => (isNative(value) ? (rowTime(value) ?? null) : null),

@@ -112,9 +112,11 @@ class SessionRun extends Writer {
   }
 
   /** Tokens of a message, or of a request without a message, such as one that keeps a cache alive (`usage`). */
-  spend(usage: Message['usage']): void {
+  spend(usage: Message['usage'], model: string | null = null): void {
     const cost = spentOf(usage);
-    if (cost) add(this.#spent, cost);
+    if (cost === null) return;
+    add(this.#spent, cost);
+    this.to.usage('add', cost, model);
   }
 
   /** The model also writes the summary, which costs tokens. */
@@ -158,7 +160,7 @@ class SessionRun extends Writer {
     this.to.at_ms = at_ms;
     this.#talk.assistant(message);
     const reason = textOf(message.stopReason);
-    this.spend(message.usage);
+    this.spend(message.usage, idOf(message.model));
     this.#end = reason === 'toolUse' || reason === 'pending' ? null : endAfter(message);
     if (reason === 'error') this.#failed = { entry_id, failure: failureOf(message), at_ms };
   }
