@@ -14,10 +14,14 @@ const SCRIPT: Script = {
     { error: { status: 429, headers: { 'retry-after': '1' } } },
   ],
 };
+const TOOLS = [
+  { type: 'custom', name: 'apply_patch' },
+  { type: 'function', name: 'exec_command' },
+];
 const asks = (...input: object[]) => ({
   method: 'POST',
   path: '/v1/responses',
-  body: { model: 'm', tools: [{ type: 'custom', name: 'apply_patch' }], input },
+  body: { model: 'm', tools: TOOLS, input },
 });
 const PROMPT = { role: 'user', content: [{ type: 'input_text', text: 'hi' }] };
 

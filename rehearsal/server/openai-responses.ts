@@ -35,6 +35,8 @@ type Answer = Omit<Reply, 'note' | 'user_texts'>;
 /** A sub-agent works beside its parent. The parent waits for its answer by an id that only the run creates. */
 const WAIT = 'multi_agent_v1/wait_agent';
 const WAIT_MS = 30_000;
+/** A request with fewer tools is not a turn of the agent but a side request, such as for a title on a terminal. */
+const AGENT_TOOLS_MIN = 2;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 export const openaiResponses: Dialect = (asked, reader) => {
@@ -48,6 +50,9 @@ export const openaiResponses: Dialect = (asked, reader) => {
 function respond(asked: Asked, reader: Reader): Reply {
   const request = (asked.body ?? {}) as ResponsesRequest;
   const user_texts = userTexts(request);
+  if ((request.tools?.length ?? 0) < AGENT_TOOLS_MIN) {
+    return { ...said(request, [{ text: 'ok' }], reader), note: 'side errand', user_texts };
+  }
   const helper = startedHelper(request);
   if (helper !== null) {
     const wait = { tool: WAIT, input: { targets: [helper], timeout_ms: WAIT_MS } };

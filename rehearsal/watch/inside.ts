@@ -20,7 +20,7 @@ export interface Job {
   kills: number;
 }
 
-export interface Seen {
+interface Seen {
   at: Moment;
   /** The states of the runs of the session's folder; null: finished. */
   states: (string | null)[];

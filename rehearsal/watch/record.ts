@@ -67,7 +67,9 @@ export function importFresh(env: NodeJS.ProcessEnv): Promise<void> {
  */
 async function contentOf(store: Store, run_id: string): Promise<string[]> {
   const events = await eventsOf(store, run_id);
-  const said = events.map(({ kind, data }) => {
+  // Output so far of a call that runs is only visible to those who look in time.
+  const lasting = events.filter(({ kind }) => kind !== 'call_progress');
+  const said = lasting.map(({ kind, data }) => {
     const { digest: _, ...kept } = data as { digest?: unknown };
     return JSON.stringify([kind, kept]);
   });

@@ -40,6 +40,8 @@ const LIMIT_MS = 60_000;
 const SETTLED_MS = 1_500;
 const READY_LIMIT_MS = 8_000;
 const TYPING_TRIES = 5;
+/** After Enter. */
+const ASKED_WITHIN_MS = 8_000;
 const QUIT_LIMIT_MS = 10_000;
 
 async function until(test: () => boolean, limit_ms = LIMIT_MS): Promise<boolean> {
@@ -177,7 +179,7 @@ class Session {
     }
   }
 
-  /** Types a prompt. A CLI that starts may show a moving picture first, ask questions, and lose what is typed. */
+  /** Types a prompt. A CLI that starts may show a moving picture first, ask questions, and lose the prompt. */
   async #type(terminal: Terminal, prompt: string, { answers = [] }: OnTerminal): Promise<void> {
     for (let tries = 0; tries < TYPING_TRIES; tries++) {
       await terminal.quiet(SETTLED_MS, READY_LIMIT_MS);
@@ -186,9 +188,11 @@ class Session {
         terminal.send(keys);
         await terminal.quiet(SETTLED_MS, READY_LIMIT_MS);
       }
-      if (await terminal.type(prompt)) return;
+      const before = this.#answers();
+      if (!(await terminal.type(prompt))) continue;
+      if (await until(() => this.#answers() > before, ASKED_WITHIN_MS)) return;
     }
-    this.played.bad.push(`${JSON.stringify(prompt)} is not shown`);
+    this.played.bad.push(`${JSON.stringify(prompt)} did not reach the model`);
   }
 
   async #onTerminal(used: OnTerminal): Promise<void> {

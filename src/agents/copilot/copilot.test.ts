@@ -370,6 +370,19 @@ describe('the end', () => {
     statusCode: 500,
   });
 
+  verifies(['AG-11', 'WA-9'], 'a session on a terminal waits after an answer without calls', () => {
+    const ask = event('user.message', { content: 'go' });
+    const answered = [ask, turn(), said('a', 'Done.'), turnEnd()];
+    const calling = [turn('1'), said('b', 'More.', [asks('t1', 'bash')]), taken('t1', 'bash')];
+    expect([
+      ends(filed(...answered))[0],
+      ends(filed(...answered, ask))[0],
+      ends(filed(...answered, ...calling))[0],
+      ends(filed(...answered, shutdown(), ...answered))[0],
+      ends(stdout(...answered))[0],
+    ]).toEqual(['ok', 'incomplete', 'incomplete', 'ok', 'incomplete']);
+  });
+
   verifies('AG-11', 'an abort decides, with or without an end record with exit code 0', () => {
     const begin = [tools, turn(), said('a', 'Working.'), turnEnd(), turn('1'), turnEnd('1')];
     expect([ends(stdout(...begin, abort, result())), ends(stdout(...begin, abort))]).toEqual([

@@ -1,6 +1,6 @@
 /** Messages, thoughts, the root agent's turns, and the end of a run. */
 import type { DataOf } from '../../model/event.ts';
-import { type End, Writer } from '../kit/drafts.ts';
+import { type End, OK, Writer } from '../kit/drafts.ts';
 import { filledOf, idOf, listOf, nativeOf, statusOf, textOf } from '../kit/native.ts';
 import { wordSet } from '../kit/text.ts';
 import { Calls } from './calls.ts';
@@ -100,6 +100,7 @@ class Conversation extends Writer {
   user(data: Data<'user.message'>): void {
     const text = textOf(data.content);
     if (text === null) return;
+    if (this.to.root) this.finished = false;
     const source = data.source ?? 'user';
     const synthetic = source !== 'user' || data.isAutopilotContinuation === true;
     this.to.message('user', text, { message_id: idOf(data.messageId), synthetic });
@@ -128,12 +129,15 @@ export class Ending extends Writer {
     this.#ended = false;
   }
 
+  get #idle(): boolean {
+    return this.talk.finished && this.talk.calls.open.size === 0;
+  }
+
   abort(data: Data<'abort'>): void {
     if (!this.to.root) return;
     const reason = textOf(data.reason);
     // With sub-agents in the background the CLI ends with an abort, though there is nothing to abort.
-    const idle = this.talk.finished && this.talk.calls.open.size === 0;
-    if (idle && reason === 'user_initiated') return;
+    if (this.#idle && reason === 'user_initiated') return;
     const error = reason === null ? 'aborted' : `aborted: ${reason}`;
     this.#aborted = { exit_reason: 'cancelled', error };
   }
@@ -157,10 +161,17 @@ export class Ending extends Writer {
     this.to.ended(this.#aborted ?? this.#failure ?? said);
   }
 
-  /** The input ended. An abort or a failure counts without an end record too, but the missing record is a problem. */
-  close(): void {
+  /**
+   * The input ended. An abort or a failure counts without an end record too, but the missing record is a problem.
+   * `filed`: a session file has its end record only when the CLI exits, which may be many turns later.
+   */
+  close(filed: boolean): void {
     this.talk.repeatLast();
     if (this.#ended) return;
+    if (filed && this.#idle && this.#aborted === null && this.#failure === null) {
+      this.to.ended(OK, 'inferred');
+      return;
+    }
     const failure = this.#aborted ?? this.#failure ?? (this.#reopened ? REOPENED : null);
     if (failure === null) return;
     this.to.problem('no_end_record', 'the stream has no end record');

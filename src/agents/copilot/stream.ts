@@ -24,10 +24,10 @@ type Rows = { readonly [K in keyof Records]?: (data: Data<K>) => void };
 /** `session.info` types that other records repeat. */
 const INFOS_IGNORED: ReadonlySet<string> = new Set(['cancellation', 'file_created', 'model_retry']);
 
-export const stream = () => decoderSince(undefined);
+export const stream = () => decoderSince(undefined, false);
 
 /** `since_ms`: only the session's own facts count from earlier records. */
-export const decoderSince = (since_ms: number | undefined) =>
+export const decoderSince = (since_ms: number | undefined, filed = true) =>
   decoder<Records>((to) => {
     const run = runOf(to);
     return {
@@ -51,7 +51,7 @@ export const decoderSince = (since_ms: number | undefined) =>
       ignored: IGNORED,
       notices: [...NOTICES.keys()],
       noticeText: ({ type, data }) => textOf(nativeOf(data)?.[NOTICES.get(wordOf(type)) ?? '']),
-      end: () => run.ending.close(),
+      end: () => run.ending.close(filed),
     };
   });
 

@@ -206,14 +206,13 @@ export class SessionRun extends Writer {
     const call_id = this.to.need(idOf(event.call_id), 'tool_call without call_id');
     if (call_id === null) return;
     this.#telemetry.set(call_id, telemetryFacts(event));
-    if (this.#calls.open.has(call_id)) {
+    if (this.#calls.seen.has(call_id)) {
       this.#decided(call_id, event);
       return;
     }
     const agent = agentOf(event);
     const parent = this.#calls.sub_agent;
     if (agent === null || agent.startsWith(OWN_AGENT) || parent === null) return;
-    if (this.#calls.seen.has(call_id)) return;
     this.#unconfirmed.set(call_id, { event, parent, at_ms: this.to.at_ms });
   }
 
