@@ -163,7 +163,7 @@ interface SessionQuery {
  * Where the main files of sessions are: below a folder, with a name pattern per level. The first group of the last pattern
  * that has one is the session's id. Or a database that has many sessions.
  */
-export type SessionPlace =
+type SessionPlace =
   | { readonly root: string; readonly names: readonly RegExp[] }
   | { readonly database: string };
 
