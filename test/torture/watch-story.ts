@@ -220,6 +220,7 @@ class Database {
 }
 
 interface ToolState {
+  status?: string;
   input?: unknown;
   time?: { start?: number };
   metadata?: { sessionId?: string };
