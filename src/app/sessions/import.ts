@@ -288,7 +288,9 @@ export class Importer {
     const recorded = this.#ledger.recordedBefore(agent.id, session_id, started_ms);
     const id = { run_id, labels };
     const into = this.#into(target, id, recorded === null ? null : recorded.finished_ms + 1);
-    const rewritten = agent.session?.rewritten === true || !(await onlyGrew(source, places));
+    // Rows after the known place may have changed too: a killed import did not store the last place.
+    const changing = agent.session?.rewritten === true || agent.session?.read !== undefined;
+    const rewritten = changing || !(await onlyGrew(source, places));
     const { growing } = this.#parts;
     const kept = growing?.take(run_id) ?? null;
     const same_files = known.isOf(run_id);
