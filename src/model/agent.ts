@@ -199,7 +199,7 @@ export interface SessionFiles {
   isMain?(path: string, memo?: Memo): Promise<boolean>;
   /** Set if files of sub-agents are in the same places, and `isMain` is false for them. */
   readonly parts_in_places?: true;
-  /** Names of files beside main files that are no sessions, although they look like them. */
+  /** Names of files beside main files that only look like sessions. */
   readonly beside?: RegExp;
   /** The main file and the files of its sub-agents, main first. */
   parts(path: string, unreadable?: Unreadable, memo?: Memo): Promise<SessionPart[]>;

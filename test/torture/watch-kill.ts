@@ -107,7 +107,7 @@ class KillPlace {
     return child;
   }
 
-  /** Many short lives of the watcher. The story goes on while it lives, and while it is dead. */
+  /** Many short lives of the watcher. The sessions grow while it lives, and while it is dead. */
   async live(agent: Agent, writes: (() => void)[], random: Random, kills: number): Promise<void> {
     const share = Math.ceil(writes.length / kills);
     for (let life = 0; life < kills; life++) {

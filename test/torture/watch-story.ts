@@ -106,12 +106,12 @@ export function placeOf(agent: string, scenario: string, n: number) {
   }));
 }
 
-interface Telling {
+interface Setting {
   home: string;
   random: Random;
 }
 
-function fileWrites(agent: Agent, scenario: string, n: number, { home, random }: Telling): Timed[] {
+function fileWrites(agent: Agent, scenario: string, n: number, { home, random }: Setting): Timed[] {
   return placeOf(agent.id, scenario, n).flatMap(({ path: name, bytes }) => {
     const path = join(home, name);
     if (name.endsWith('.jsonl')) return lineWrites(agent, path, bytes, random);
@@ -220,6 +220,7 @@ class Database {
 }
 
 interface ToolState {
+  status?: string;
   input?: unknown;
   time?: { start?: number };
   metadata?: { sessionId?: string };

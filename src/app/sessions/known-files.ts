@@ -171,10 +171,10 @@ export class KnownFiles {
 function furthest(rows: readonly SourceRow[]): Record<string, KnownPlace> {
   const found = rows.map(({ facts }) => JSON.parse(facts) as Facts);
   if (found.some(({ rewritten }) => rewritten)) return {};
-  const places: Record<string, KnownPlace> = {};
+  const places = new Map<string, KnownPlace>();
   for (const [name, place] of found.flatMap((facts) => Object.entries(facts.places ?? {})))
-    if (place.offset >= (places[name]?.offset ?? 0)) places[name] = place;
-  return places;
+    if (place.offset >= (places.get(name)?.offset ?? 0)) places.set(name, place);
+  return Object.fromEntries(places);
 }
 
 /** The state of a session's files besides the main one. */

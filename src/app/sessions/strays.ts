@@ -1,6 +1,7 @@
 /**
  * Files in the folders of agents that look like sessions but are not imported: no name pattern takes them, and no session
- * has them as a part. Contract: nothing is read but folders, unless a folder has such a file.
+ * has them as a part. Contract: only folders are read, and the sessions
+ * beside a file that may be a part of one.
  */
 import { type Dirent, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

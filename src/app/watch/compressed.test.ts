@@ -1,4 +1,4 @@
-/** Sessions whose files are compressed, for every agent that has such files: they are the same runs. */
+/** Sessions in compressed files are the same runs, for every agent with such files. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';

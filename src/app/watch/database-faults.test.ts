@@ -75,30 +75,30 @@ verifies(
 );
 
 const FAULTS: Record<string, { act(db: DatabaseSync, path: string): void; now: string[] }> = {
-  'that is checkpointed': {
+  'after a checkpoint': {
     act: (db) => db.exec('PRAGMA wal_checkpoint(TRUNCATE)'),
     now: [],
   },
-  'that is vacuumed and has another journal': {
+  'after VACUUM, with another journal': {
     act: (db) => db.exec('VACUUM; PRAGMA journal_mode = DELETE'),
     now: [],
   },
-  'whose rows are removed': {
+  'without its last row': {
     act: (db) =>
       db.exec(
         `UPDATE session SET time_updated = time_updated + 60000; DELETE FROM part WHERE ${LAST}`,
       ),
     now: ['grown'],
   },
-  'whose session is removed': {
+  'without its session': {
     act: (db) => db.exec('DELETE FROM session; DELETE FROM message; DELETE FROM part'),
     now: [],
   },
-  'whose tables are removed': {
+  'without its tables': {
     act: (db) => db.exec('DROP TABLE part; DROP TABLE message; DROP TABLE session'),
     now: ['failed: no such table: session'],
   },
-  'that is replaced by a file that is none': {
+  'replaced by another file': {
     act(db, path) {
       db.close();
       writeFileSync(`${path}.new`, 'no database at all, but as long as the head of one'.repeat(9));
@@ -106,7 +106,7 @@ const FAULTS: Record<string, { act(db: DatabaseSync, path: string): void; now: s
     },
     now: ['failed: file is not a database'],
   },
-  'that is removed': {
+  'after its removal': {
     act(db, path) {
       db.close();
       rmSync(path);

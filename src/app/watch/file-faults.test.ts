@@ -43,7 +43,7 @@ interface Files {
   folder: string;
 }
 
-/** What happens to the file, and what the run has afterwards. */
+/** A change of the file, and the content of the run afterwards. */
 type Step = [does: (files: Files) => void, has: readonly string[]];
 
 const nothing = () => undefined;
