@@ -30,8 +30,8 @@ export { QueryError } from './app/search/query-error.ts';
 export type { SearchHit, SearchPage } from './app/search/search.ts';
 export type { SearchOptions } from './app/search/search-for-program.ts';
 export type { Snippet } from './app/search/snippet.ts';
-export type { Imported } from './app/sessions/import.ts';
 export type { ImportOptions } from './app/sessions/import-for-program.ts';
+export type { Imported } from './app/sessions/imported.ts';
 export type {
   ExplainedCost,
   ExplainedLine,

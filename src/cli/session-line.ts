@@ -1,5 +1,5 @@
 /** A session file that was imported, for people. */
-import type { Imported } from '../app/sessions/import.ts';
+import type { Imported } from '../app/sessions/imported.ts';
 import type { Stated } from '../app/watch/run-states.ts';
 import { shortRunId } from '../lib/ids.ts';
 import { localMinute } from '../lib/local-time.ts';

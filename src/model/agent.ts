@@ -166,7 +166,7 @@ interface SessionQuery {
  * Where the main files of sessions are: below a folder, with a name pattern per level. The first group of the last pattern
  * that has one is the session's id. Or a database that has many sessions.
  */
-type SessionPlace =
+export type SessionPlace =
   | { readonly root: string; readonly names: readonly RegExp[] }
   | { readonly database: string };
 

@@ -111,11 +111,13 @@ verifies(
       expect(wrongFacts({ ...truth, calls }, stored), `${agent} ${scenario}`).toEqual([]);
     }
     const journal = filesBelow(join(place.state, 'journal'));
-    const listed = await runs();
+    // States depend on the time.
+    const facts = async () => (await runs()).map((row) => ({ ...row, unfinished: null }));
+    const listed = await facts();
     const second = await importing('--all');
     expect(states(second.rows)).toEqual(kept.map(() => 'known'));
     expect(filesBelow(join(place.state, 'journal'))).toEqual(journal);
-    expect(await runs()).toEqual(listed);
+    expect(await facts()).toEqual(listed);
   },
   120_000,
 );

@@ -25,7 +25,8 @@ import { removeRuns } from '../runs/remove.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { verifyRun } from '../runs/verify.ts';
 import { GrowingRuns } from './growing-runs.ts';
-import { Importer, type ImportTarget, importSessions } from './import.ts';
+import { Importer, importSessions } from './import.ts';
+import type { ImportTarget } from './imported.ts';
 
 const AGENTS = join(import.meta.dirname, '../../agents');
 

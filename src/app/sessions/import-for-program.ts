@@ -6,8 +6,9 @@ import type { Memo } from '../../model/agent.ts';
 import { patternsIn } from '../config/redaction.ts';
 import { aTime, type TimeOption, timeOf } from '../runs/query.ts';
 import { userPrivacy } from '../watch/privacy.ts';
-import { type Imported, importSessions } from './import.ts';
+import { importSessions } from './import.ts';
 import { findTargets, type Selection } from './import-targets.ts';
+import type { Imported } from './imported.ts';
 
 /** Options of `import`. */
 export interface ImportOptions {

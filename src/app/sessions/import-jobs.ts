@@ -14,14 +14,9 @@ import { freeDeleted } from '../../store/journal/free.ts';
 import { openStateDir } from '../../store/state-dir.ts';
 import { lockStore } from '../../store/store-lock.ts';
 import { packageRoot } from '../config/paths.ts';
-import {
-  type Imported,
-  type ImportOptions,
-  type ImportTarget,
-  importLocked,
-  prepare,
-} from './import.ts';
+import { type ImportOptions, importLocked, prepare } from './import.ts';
 import { sharesOf } from './import-shares.ts';
+import type { Imported, ImportTarget } from './imported.ts';
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 

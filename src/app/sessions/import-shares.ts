@@ -5,8 +5,8 @@
 import { statSync } from 'node:fs';
 import type { Memo } from '../../model/agent.ts';
 import type { Index } from '../../store/index/index-db.ts';
-import type { ImportTarget } from './import.ts';
 import { type Head, headOf } from './import-source.ts';
+import type { ImportTarget } from './imported.ts';
 import { KnownFiles } from './known-files.ts';
 import { partsOf } from './session-source.ts';
 

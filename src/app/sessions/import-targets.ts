@@ -4,7 +4,7 @@ import { allAgents } from '../../agents/registry.ts';
 import { TachoError } from '../../lib/errors.ts';
 import type { Agent, Memo, SessionFile } from '../../model/agent.ts';
 import { agentOf } from '../config/agent-of.ts';
-import type { ImportTarget } from './import.ts';
+import type { ImportTarget } from './imported.ts';
 import { usedLast } from './last-record.ts';
 
 export type Selection =

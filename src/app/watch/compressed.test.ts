@@ -10,7 +10,7 @@ import { allAgents } from '../../agents/registry.ts';
 import type { RunOutcome } from '../../model/outcome.ts';
 import { openIndex } from '../../store/index/index-db.ts';
 import { openStateDir } from '../../store/state-dir.ts';
-import type { Imported } from '../sessions/import.ts';
+import type { Imported } from '../sessions/imported.ts';
 import { watchSessions } from './watch.ts';
 
 const AGENTS = join(import.meta.dirname, '../../agents');

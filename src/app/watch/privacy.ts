@@ -1,7 +1,7 @@
 /** The restrictions in the user's own settings (WA-12). They apply however a session is imported. */
 import { AGENT_IDS } from '../../agents/registry.ts';
 import { loadUserConfig, type UserConfig } from '../config/user-config.ts';
-import type { Privacy } from '../sessions/import.ts';
+import type { Privacy } from '../sessions/imported.ts';
 import { isIncluded } from './watch-config.ts';
 
 export const privacyOf = (

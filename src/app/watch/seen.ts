@@ -5,7 +5,7 @@
 import type { Agent } from '../../model/agent.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import type { SourceRow } from '../../store/index/sources-table.ts';
-import type { Imported, ImportTarget } from '../sessions/import.ts';
+import type { Imported, ImportTarget } from '../sessions/imported.ts';
 import { type Facts, sourceId } from '../sessions/known-files.ts';
 
 export class Seen {

@@ -3,7 +3,7 @@ import { aFunction, aSignal, checkOptions } from '../../lib/schema/options.ts';
 import * as is from '../../lib/schema/read.ts';
 import { hasState, openStateDir, resolveStateDir } from '../../store/state-dir.ts';
 import type { LiveRunOptions } from '../live/destination.ts';
-import type { Imported } from '../sessions/import.ts';
+import type { Imported } from '../sessions/imported.ts';
 import { watchStatus as statusOf, type WatchStatus } from './health.ts';
 import type { Stated } from './run-states.ts';
 

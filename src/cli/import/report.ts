@@ -1,5 +1,5 @@
 /** The result of an import, for people. */
-import type { Imported } from '../../app/sessions/import.ts';
+import type { Imported } from '../../app/sessions/imported.ts';
 import { shortRunId } from '../../lib/ids.ts';
 import { localTime } from '../../lib/local-time.ts';
 import { oneLine } from '../../lib/terminal-text.ts';

@@ -1,6 +1,6 @@
 /** Runs `tacho watch`. */
 import { sendingTo } from '../../app/live/destination.ts';
-import type { Imported } from '../../app/sessions/import.ts';
+import type { Imported } from '../../app/sessions/imported.ts';
 import { findStrays, straysText } from '../../app/sessions/strays.ts';
 import { retentionLines, retentionReport, storedIn } from '../../app/watch/retention-report.ts';
 import { followedAgents, watchSessions } from '../../app/watch/watch.ts';
