@@ -288,9 +288,7 @@ export class Importer {
     const recorded = this.#ledger.recordedBefore(agent.id, session_id, started_ms);
     const id = { run_id, labels };
     const into = this.#into(target, id, recorded === null ? null : recorded.finished_ms + 1);
-    // Rows after the known place may have changed too: a killed import did not store the last place.
-    const changing = agent.session?.rewritten === true || agent.session?.read !== undefined;
-    const rewritten = changing || !(await onlyGrew(source, places));
+    const rewritten = !(await onlyGrew(source, places));
     const { growing } = this.#parts;
     const kept = growing?.take(run_id) ?? null;
     const same_files = known.isOf(run_id);
