@@ -71,7 +71,7 @@ async function stopped(child: ChildProcess): Promise<void> {
 
 async function until(holds: () => boolean): Promise<void> {
   for (const from = performance.now(); !holds(); await sleep(50))
-    if (performance.now() - from > 600_000) throw new Error('the watcher did not get there');
+    if (performance.now() - from > 300_000) throw new Error('the watcher did not get there');
 }
 
 /** Waits until a watcher that runs has imported everything. Returns whether it has looked at all folders. */
@@ -140,12 +140,15 @@ async function latency(folder: string): Promise<Row[]> {
   mkdirSync(sessions, { recursive: true });
   const files = Array.from({ length: SMALL + 1 }, (_, n) => {
     const own = `${id.slice(0, -4)}${1000 + n}`;
-    return { own, path: join(sessions, `${own}.jsonl`), kind: n < SMALL ? 'small' : 'large' };
+    // Sessions that began at the same time would be forks of one another.
+    const change = (line: string) =>
+      line.replaceAll(id, own).replaceAll('2026-11-15', `2026-10-1${n}`);
+    return { change, path: join(sessions, `${own}.jsonl`), kind: n < SMALL ? 'small' : 'large' };
   });
-  for (const { own, path, kind } of files) {
+  for (const { change, path, kind } of files) {
     mkdirSync(dirname(path), { recursive: true });
     const bytes = kind === 'small' ? 10_000 : LARGE_MB * 1e6;
-    await writeRecording(shape, path, bytes, (line) => line.replaceAll(id, own));
+    await writeRecording(shape, path, bytes, change);
   }
   const watcher = watching(home);
   await caughtUp(home, watcher);
@@ -158,10 +161,10 @@ async function latency(folder: string): Promise<Row[]> {
   const reader = bareReader(sessions, bare);
   // The first growth reads the run from the journal: it is not measured.
   for (let record = -1; record < RECORDS; record++) {
-    for (const [n, { own, path, kind }] of files.entries()) {
+    for (const [n, { change, path, kind }] of files.entries()) {
       const mark = `mark-${record < 0 ? 'first' : kind}-${n}-${record + 1}`;
       for (const seen of [durable, bare]) seen.wrote(mark);
-      const line = prompt.replaceAll(id, own).replace(text, mark);
+      const line = change(prompt).replace(text, mark);
       appendFileSync(path, line.replaceAll(uuid, `${uuid.slice(0, -6)}${100_000 + record}`));
       await sleep(PAUSE_MS / files.length);
     }

@@ -25,8 +25,8 @@ export async function lockStore(state: StateDir, options: StoreLockOptions): Pro
 }
 
 /**
- * Another text after every command that may have changed runs of the store. What a process keeps in memory about them is
- * then out of date.
+ * Another text after every command that may have changed runs of the store. A process that keeps facts about them in
+ * memory must then forget them.
  */
 export function lastChange(state: StateDir): string {
   try {

@@ -185,7 +185,7 @@ const WATCH: Texts = {
   16: 'notifications by rules: desktop, webhook, command',
 };
 /** Built in a later session of the same part. */
-const WATCH_LATER = new Set([8, 10, 14]);
+const WATCH_LATER = new Set([14]);
 
 const SEARCH: Texts = {
   1: 'tacho search finds runs and events by words, phrases, prefixes and fields; mistakes have a position',

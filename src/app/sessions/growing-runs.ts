@@ -3,19 +3,18 @@
  * cache. A run that is not in it is read from the journal once.
  */
 import { APP_LIMITS } from '../limits.ts';
-import type { ImportTarget } from './import.ts';
 import type { OpenRun } from './import-resume.ts';
 
-interface Kept {
+interface Kept<Target> {
   run: OpenRun;
-  target: ImportTarget;
+  target: Target;
   /** When it last grew. */
   at_ms: number;
 }
 
-export class GrowingRuns {
+export class GrowingRuns<Target> {
   /** By run id, the most recently used last. */
-  readonly #runs = new Map<string, Kept>();
+  readonly #runs = new Map<string, Kept<Target>>();
 
   get size(): number {
     return this.#runs.size;
@@ -28,23 +27,22 @@ export class GrowingRuns {
     return kept?.run ?? null;
   }
 
-  keep(run_id: string, run: OpenRun, target: ImportTarget): void {
+  keep(run_id: string, run: OpenRun, target: Target): void {
     this.#runs.set(run_id, { run, target, at_ms: Date.now() });
   }
 
   /**
-   * Drops runs that have not grown for a while, and the oldest of too many. Returns the sessions among them whose last
-   * line never ended: it is part of the run's end now.
+   * Drops runs that have not grown for a while, and the oldest of too many. Returns the sessions among them with a last
+   * line that never ended: it is part of the run's end now.
    */
-  dropOld(now_ms = Date.now()): ImportTarget[] {
-    const torn: ImportTarget[] = [];
-    for (const [run_id, { run, target, at_ms }] of this.#runs) {
-      if (now_ms - at_ms < APP_LIMITS.open_run_ms && this.#runs.size <= APP_LIMITS.open_runs_max)
-        break;
-      this.#runs.delete(run_id);
-      if (run.torn) torn.push(target);
-    }
-    return torn;
+  dropOld(now_ms = Date.now()): Target[] {
+    const runs = [...this.#runs];
+    const dropped = runs.filter(([, { at_ms }], n) => {
+      const many = runs.length - n > APP_LIMITS.open_runs_max;
+      return many || now_ms - at_ms >= APP_LIMITS.open_run_ms;
+    });
+    for (const [run_id] of dropped) this.#runs.delete(run_id);
+    return dropped.filter(([, { run }]) => run.torn).map(([, { target }]) => target);
   }
 
   /** Another command changed the store. */

@@ -25,7 +25,7 @@ import { removeRuns } from '../runs/remove.ts';
 import { journalledEvents } from '../runs/replay.ts';
 import { verifyRun } from '../runs/verify.ts';
 import { GrowingRuns } from './growing-runs.ts';
-import { Importer, importSessions } from './import.ts';
+import { Importer, type ImportTarget, importSessions } from './import.ts';
 
 const AGENTS = join(import.meta.dirname, '../../agents');
 
@@ -41,7 +41,7 @@ function follower(state_dir: string) {
   const state = openStateDir(state_dir);
   const index = openIndex(state);
   const journal = openJournal(state.journal, { index });
-  const growing = new GrowingRuns();
+  const growing = new GrowingRuns<ImportTarget>();
   onTestFinished(async () => {
     await journal.close();
     index.close();

@@ -72,7 +72,7 @@ type Relation = Pick<Resuming, 'rewritten' | 'same_files' | 'isLess'>;
 
 const ONLY_GREW: Relation = { rewritten: false, same_files: true, isLess: () => false };
 
-/** A run whose journal is folded up to its end. It grows with its session. */
+/** A run with its journal folded up to the end. It grows with its session. */
 export class OpenRun {
   readonly since_ms: number | null;
   /** The main file that it was read from. */

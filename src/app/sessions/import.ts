@@ -109,7 +109,7 @@ export interface ImportOptions extends StoreLockOptions {
   /** Receives the new events of a run as they are stored. */
   observe?: ((target: ImportTarget, events: readonly Event[]) => void) | undefined;
   /** Runs that grow are kept open here. Default: none is. */
-  growing?: GrowingRuns | undefined;
+  growing?: GrowingRuns<ImportTarget> | undefined;
   /** Called before each session and each batch of its events, with the bytes of the main file recorded so far. */
   progress?: (target: ImportTarget, bytes: number) => void;
 }

@@ -26,7 +26,7 @@ export interface Candidate {
   modified_ms: number;
 }
 
-/** What the entries of a folder may be: they have the pattern at this depth. */
+/** The entries of a folder that count: they match the pattern at this depth. */
 interface Level {
   agent: Agent;
   names: readonly RegExp[];
@@ -299,7 +299,7 @@ export class Folders {
       this.#forget(folder);
       this.#unwatched.add(folder);
     }
-    // What was written before they were watched was not reported.
+    // Nothing reported the changes before they were watched.
     for (const folder of fresh)
       for (const level of this.#levels.get(folder) ?? [])
         this.#walk(folder, level, new Set(), changed);

@@ -58,7 +58,7 @@ export class Watcher {
   readonly #hints = new Set<string>();
   readonly #fresh: Candidate[] = [];
   readonly #sub_agents: SubAgents;
-  readonly #growing = new GrowingRuns();
+  readonly #growing = new GrowingRuns<ImportTarget>();
   /** The last change of the store by another command. */
   #change: string;
   readonly #started_ms = Date.now();
