@@ -253,5 +253,7 @@ function statesOf(table: (typeof TABLES)[number], row: Row): Row[] {
     state: { status: 'running', input, time: { start: times.start }, ...child },
   };
   const middle = Math.min(Math.max(state.time.start, time_created), time_updated);
-  return [{ ...begun, data: pending }, { ...begun, time_updated: middle, data: running }, row];
+  // A tool that does not exist never runs.
+  const runs = state.status === 'error' ? [] : [{ ...begun, time_updated: middle, data: running }];
+  return [{ ...begun, data: pending }, ...runs, row];
 }

@@ -234,9 +234,7 @@ export class Importer {
     const own_ms = started_ms > whole.started_ms ? started_ms : null;
     const since_ms = recorded === null ? own_ms : recorded.finished_ms + 1;
     const into = this.#into(target, { run_id, labels }, since_ms);
-    // Rows after the known place may have changed too: a killed import did not store the last place.
-    const changing = agent.session?.rewritten === true || agent.session?.read !== undefined;
-    const rewritten = changing || !(await onlyGrew(source, places));
+    const rewritten = !(await onlyGrew(source, places));
     const { growing } = this.#parts;
     const kept = growing?.take(run_id) ?? null;
     const same_files = known.isOf(run_id);
