@@ -68,9 +68,20 @@ verifies('SE-6', 'a fork counts only its own messages, in all of its runs', () =
 });
 
 verifies('SE-6', 'each message is reported with its time and model', () => {
-  const added = reports(TWICE, true).slice(0, -1);
+  const added = reports(TWICE, true).filter(({ data }) => data.mode === 'add');
   expect(added.map(({ at_ms, data }) => [at_ms, data.mode, data.model, data.usage.input])).toEqual([
     [Date.parse(own(1).timestamp), 'add', 'big', 100],
     [Date.parse(own(2).timestamp), 'add', 'big', 100],
+  ]);
+});
+
+verifies('SE-6', 'the cost of each run of a session is reported where the run ended', () => {
+  const all = reports(TWICE, true).map(({ data }) => [data.mode, data.usage.input, data.cost_usd]);
+  expect(all).toEqual([
+    ['add', 100, null],
+    ['total', 400, 0.5],
+    ['add', 100, null],
+    ['total', 500, 0.75],
+    ['total', 500, 0.75],
   ]);
 });

@@ -135,6 +135,8 @@ export class SessionSpending extends Writer {
     for (const message of this.#pending.values()) this.#report(message);
     this.#sum = spent();
     this.#pending.clear();
+    // The cost of a session on several days belongs to each of them.
+    if (this.#all_runs) this.to.usage('total', minus(state, this.#before));
   }
 
   /** A message copied from the session that this one forks. */
