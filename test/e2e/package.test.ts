@@ -206,7 +206,7 @@ test('all entries, the schemas and package.json can be imported, also with requi
     console.log(require('tacho/package.json').name, require('tacho/schema/event.json').title);`);
   expect(stderr).toBe('');
   expect(stdout.split('\n')).toEqual([
-    'tacho true QueryError TachoError agents alignCalls callsOf compareEvals compareRuns connect convert doctor drift grade openStore parseQuery record run runEval runEvents validate',
+    'tacho true QueryError TachoError agents alignCalls callsOf compareEvals compareRuns connect convert doctor drift grade openStore parseQuery record run runEval runEvents validate watch watchStatus',
     'tacho/store true QueryError TachoError alignCalls callsOf compareRuns openStore parseQuery',
     'tacho/live true TachoError connect',
     'tacho/evals true TachoError compareEvals grade runEval',
