@@ -115,8 +115,11 @@ const SHOWN = 5;
 /** For people: how many there are, and the first of them. */
 export function straysText(strays: readonly Stray[], name: (path: string) => string): string {
   if (strays.length === 0) return '';
-  const files = strays.length === 1 ? '1 file looks' : `${strays.length} files look`;
+  const [files, names] =
+    strays.length === 1
+      ? ['1 file looks like a session', 'its name, and did not import it']
+      : [`${strays.length} files look like sessions`, 'their names, and did not import them'];
   const lines = strays.slice(0, SHOWN).map(({ path }) => `  ${name(path)}\n`);
   const more = strays.length > SHOWN ? `  and ${strays.length - SHOWN} more\n` : '';
-  return `note: ${files} like sessions, but tacho does not know their names, and did not import them:\n${lines.join('')}${more}`;
+  return `note: ${files}, but tacho does not know ${names}:\n${lines.join('')}${more}`;
 }

@@ -21,7 +21,7 @@ export async function watchFindings(
   const strays = await findStrays(await allAgents(), env);
   if (strays.length > 0) {
     const [first] = strays;
-    const detail = `${plural(strays.length, 'file')} in the folders of agents look like sessions, but are not imported, such as ${first?.path}`;
+    const detail = `not imported, although they look like sessions: ${plural(strays.length, 'file')} in the folders of agents, such as ${first?.path}`;
     findings.push({ name: 'strays', ok: null, detail });
   }
   return findings;
