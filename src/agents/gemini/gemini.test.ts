@@ -632,7 +632,11 @@ describe('location of sessions', () => {
       expect(await gemini.session!.parts(main)).toEqual([
         { path: main, parent_call_id: null },
         { path: child, parent_call_id: 'invoke_agent__fc_mock_0002' },
-        { path: join(folder, parent, 'lost-agent.jsonl'), parent_call_id: null },
+        {
+          path: join(folder, parent, 'lost-agent.jsonl'),
+          parent_call_id: null,
+          unclaimed: true,
+        },
       ]);
       expect(await gemini.session!.parts(child)).toEqual([{ path: child, parent_call_id: null }]);
     }),
