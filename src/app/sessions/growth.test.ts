@@ -270,6 +270,45 @@ verifies('WA-3', 'a sub-agent of a turn that has ended waits for no parent', asy
   expect((await agent.session?.parts(file))?.some(({ unclaimed }) => unclaimed)).toBe(false);
 });
 
+verifies(
+  'WA-3',
+  "what a sub-agent's file has beyond the main file, because both grow while they are read, waits for it",
+  async () => {
+    const found = SESSIONS.find(({ name }) => name === 'qwen subagent');
+    if (!found?.agent.session) throw new Error('the recording is missing');
+    const { agent, path } = found;
+    const real = found.agent.session;
+    const { root, files } = filesBeside(path);
+    const [a, b, place] = [testFolder(), testFolder(), testFolder()];
+    const rest = new Map<string, string>();
+    for (const name of files) {
+      const text = readFileSync(join(root, name), 'utf8');
+      // The main file has the CLI's decision, the other one the result that follows from it.
+      const end = text.search(/^.*("qwen-code.tool_call"|"type":"tool_result")/m);
+      mkdirSync(dirname(join(place, name)), { recursive: true });
+      writeFileSync(join(place, name), end < 0 ? text : text.slice(0, end));
+      if (end >= 0) rest.set(join(place, name), text.slice(end));
+    }
+    const growing = (value: unknown) => {
+      if (JSON.stringify(value).includes('"read_file"'))
+        for (const [file, text] of rest) {
+          appendFileSync(file, text);
+          rest.delete(file);
+        }
+      return real.timeOf(value);
+    };
+    const file = join(place, relative(root, path));
+    const session = { ...real, timeOf: growing };
+    await imported({ ...agent, session }, file, b);
+    expect(rest.size).toBe(0);
+    const run = await imported(agent, file, b);
+    const once = await imported(agent, path, a);
+    const events = await eventsOf(b, String(run?.run_id));
+    expect(facts(events)).toEqual(facts(await eventsOf(a, String(once?.run_id))));
+    expect(events.filter(({ kind }) => kind === 'call_decided')).toHaveLength(2);
+  },
+);
+
 const [TEXT] = SESSIONS.filter(({ name }) => name === 'claude bash-fail');
 
 /** A session that is followed up to half of its lines, in a store that another command changes. */

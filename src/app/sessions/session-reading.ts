@@ -2,15 +2,30 @@
  * Reads the files of a session as far as they go, and later what was appended. Contract: only complete lines count as
  * read. Nothing before the place where reading stopped is read again.
  */
+import { statSync } from 'node:fs';
 import type { Pipeline } from '../../capture/pipeline.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
-import type { SessionPart } from '../../model/agent.ts';
+import type { Agent, SessionPart } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { Redactor } from '../../redact/gate.ts';
 import { BEGINNING, LineChecksum, type PartPlace, PartReader } from './part-reader.ts';
 import { sessionChunks } from './session-chunks.ts';
 import { leftOut, mainOf, mergedEvents, restOf, type SessionSource } from './session-source.ts';
+
+/**
+ * The size of a sub-agent's file before the main file is read. An agent writes first that it starts a sub-agent or has its
+ * answer: what follows from a line that was not read yet is not read either. Undefined: not a growing file.
+ */
+function sizeOf({ session }: Agent, path: string): number | undefined {
+  if (!path.endsWith('.jsonl') || session?.read !== undefined || session?.rewritten) return;
+  try {
+    return statSync(path).size;
+  } catch {
+    // Reading it fails too, and says why.
+    return;
+  }
+}
 
 const LF = 10;
 const NOTHING = Buffer.alloc(0);
@@ -63,7 +78,9 @@ export class Reading {
     const main = mainOf(parts, path);
     return of.map((part) => {
       const from = this.places.get(part.path) ?? BEGINNING;
-      return new PartReader(agent, part, { main, from, redactor: this.#redactor });
+      const until = part.path === main ? undefined : sizeOf(agent, part.path);
+      const limit = until === undefined ? {} : { until };
+      return new PartReader(agent, part, { main, from, redactor: this.#redactor, ...limit });
     });
   }
 
