@@ -27,6 +27,12 @@ request_max_retries = 2
 stream_max_retries = 2
 `;
 
+/** On a terminal, it would ask at some moment of its start whether to change to this model, and lose what is typed. */
+const ASKED = `
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+`;
+
 const SKILL = `---
 name: greeting-style
 description: How this project greets people.
@@ -86,7 +92,7 @@ export const codex: Rehearsed = {
   terminal: {
     args: ['--dangerously-bypass-approvals-and-sandbox'],
     home: (work) => ({
-      '.codex/config.toml': `${CONFIG}\n[projects.${JSON.stringify(work)}]\ntrust_level = "trusted"\n`,
+      '.codex/config.toml': `${CONFIG}${ASKED}\n[projects.${JSON.stringify(work)}]\ntrust_level = "trusted"\n`,
     }),
     // It suggests a newer model.
     answers: [['Use existing model', '\x1b']],
