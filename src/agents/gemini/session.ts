@@ -48,11 +48,13 @@ interface AgentCalls {
   calls: Map<string, string>;
   /** When the last user message was written: the calls before it are all known. */
   settled_ms: number;
+  /** The size of the file, as far as it was read. */
+  bytes: number;
 }
 
 async function agentCalls(path: string): Promise<AgentCalls> {
   const calls = new Map<string, string>();
-  let settled_ms = 0;
+  let [settled_ms, bytes] = [0, 0];
   const lines = createLines({
     line(bytes, start, end) {
       const line = bytes.subarray(start, end);
@@ -70,14 +72,17 @@ async function agentCalls(path: string): Promise<AgentCalls> {
   });
   const file = await openFile(path);
   try {
-    const bytes = file?.createReadStream() ?? Readable.from([]);
-    const text = isCompressed(path) ? bytes.pipe(createZstdDecompress()) : bytes;
-    for await (const chunk of text as AsyncIterable<Buffer>) lines.push(chunk);
+    const stored = file?.createReadStream() ?? Readable.from([]);
+    const text = isCompressed(path) ? stored.pipe(createZstdDecompress()) : stored;
+    for await (const chunk of text as AsyncIterable<Buffer>) {
+      lines.push(chunk);
+      bytes += chunk.length;
+    }
     lines.end();
   } catch {
     // Sub-agents of an unreadable file have no parents.
   }
-  return { calls, settled_ms };
+  return { calls, settled_ms, bytes };
 }
 
 /** Sub-agents of the session in `path`, and their sub-agents. Their files are under `chats`. */
@@ -90,12 +95,12 @@ async function subAgents(
   const folder = join(chats, session_id);
   const files = await Array.fromAsync(pathsIn(folder, [SUB_AGENT]));
   if (files.length === 0) return;
-  const { calls, settled_ms } = await agentCalls(path);
+  const { calls, settled_ms, bytes } = await agentCalls(path);
   for (const { path: part, id } of files) {
     if (id === null || found.some((known) => known.path === part)) continue;
     const parent_call_id = calls.get(id) ?? null;
     const open = parent_call_id === null && beginningOf(part) > settled_ms;
-    found.push({ path: part, parent_call_id, ...(open && { unclaimed: true }) });
+    found.push({ path: part, parent_call_id, ...(open && { unclaimed: { in: path, bytes } }) });
     if (id !== session_id) await subAgents(chats, part, id, found);
   }
 }

@@ -213,6 +213,17 @@ async function beforeTheCall(folder: string) {
   return { agent, path, file, grow, named, lines: lines.length };
 }
 
+function afterParts(agent: Agent, then: () => void): Agent {
+  const { session } = agent;
+  if (session === null) return agent;
+  const parts: typeof session.parts = async (...query) => {
+    const found = await session.parts(...query);
+    then();
+    return found;
+  };
+  return { ...agent, session: { ...session, parts } };
+}
+
 const parentsIn = (events: readonly Event[]) =>
   events.flatMap(({ kind, data }) =>
     kind === 'call_requested' && data.tool === 'Read' ? [data.parent_call_id] : [],
@@ -236,8 +247,10 @@ verifies(
     ] as const;
     let ids: unknown[] = [];
     for (const [from, to] of steps) {
-      grow(from, to);
-      ids = [(await take(agent, file)).run_id, (await by_hand())?.run_id];
+      // The call is named right after the last look for it.
+      const late = from === named ? afterParts(agent, () => grow(from, to)) : agent;
+      if (late === agent) grow(from, to);
+      ids = [(await take(late, file)).run_id, (await by_hand())?.run_id];
       if (to === named) {
         expect(growing.size).toBe(1);
         expect(parentsIn(await eventsOf(join(folder, 'b'), String(ids[0])))).toEqual([]);

@@ -55,10 +55,10 @@ export class Reading {
   /** The events of all complete lines. A single file is read as bytes. `source`: the files as they are now. */
   async *lines(source = this.#source): AsyncGenerator<Event[]> {
     this.#source = source;
-    const parts = source.parts.filter((part) => part.unclaimed !== true);
+    const parts = source.parts.filter((part) => part.unclaimed === undefined);
     const more = this.places.size;
-    if (parts.length === 1 && more === 0) yield* this.#bytes();
-    else if (parts.length === 1 && more === 1) yield* this.#moreBytes();
+    if (source.parts.length === 1 && more === 0) yield* this.#bytes();
+    else if (source.parts.length === 1 && more === 1) yield* this.#moreBytes();
     else {
       this.#rest = NOTHING;
       this.#readers = this.#readersOf(parts);
@@ -70,7 +70,12 @@ export class Reading {
 
   /** The parts whose parents may still become known. They are read at the end only. */
   get unclaimed(): SessionPart[] {
-    return this.#source.parts.filter((part) => part.unclaimed === true);
+    return this.#source.parts.filter((part) => part.unclaimed !== undefined);
+  }
+
+  /** The size up to which a file names no parent of an unclaimed part: then it is read no further. */
+  #seenOf({ path }: SessionPart): number | undefined {
+    return this.unclaimed.find(({ unclaimed }) => unclaimed?.in === path)?.unclaimed?.bytes;
   }
 
   #readersOf(of: readonly SessionPart[]): PartReader[] {
@@ -78,7 +83,8 @@ export class Reading {
     const main = mainOf(parts, path);
     return of.map((part) => {
       const from = this.places.get(part.path) ?? BEGINNING;
-      const until = part.path === main ? undefined : sizeOf(agent, part.path);
+      const until =
+        this.#seenOf(part) ?? (part.path === main ? undefined : sizeOf(agent, part.path));
       const limit = until === undefined ? {} : { until };
       return new PartReader(agent, part, { main, from, redactor: this.#redactor, ...limit });
     });
