@@ -90,7 +90,8 @@ export const codex: Rehearsed = {
   home: { '.codex/config.toml': CONFIG },
   args: ['--skip-git-repo-check'],
   terminal: {
-    args: ['--dangerously-bypass-approvals-and-sandbox'],
+    // By default it leaves its sessions to a server that stays when it quits: they would still wait for the user.
+    args: ['--dangerously-bypass-approvals-and-sandbox', '--no-daemon'],
     home: (work) => ({
       '.codex/config.toml': `${CONFIG}${ASKED}\n[projects.${JSON.stringify(work)}]\ntrust_level = "trusted"\n`,
     }),
