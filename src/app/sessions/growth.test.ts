@@ -254,7 +254,7 @@ verifies(
       if (to === named) {
         expect(growing.size).toBe(1);
         expect(parentsIn(await eventsOf(join(folder, 'b'), String(ids[0])))).toEqual([]);
-        // What no later look may find is part of the run's end.
+        // Nothing is lost if the files do not change any more: it is part of the run's end.
         expect(parentsIn(await eventsOf(join(folder, 'c'), String(ids[1])))).toEqual([null]);
       }
     }
@@ -274,7 +274,7 @@ verifies('WA-3', 'a sub-agent of a turn that has ended waits for no parent', asy
   grow(0, named);
   appendFileSync(
     file,
-    `${JSON.stringify({ id: 'u2', timestamp: at, type: 'user', content: 'Go on.' })}\n`,
+    `${JSON.stringify({ id: 'u2', timestamp: at, type: 'user', content: 'And now?' })}\n`,
   );
   const { take } = follower(join(folder, 'b'));
   const { run_id } = await take(agent, file);

@@ -99,8 +99,8 @@ export class OpenRun {
   }
 
   /**
-   * Whether something was not read: a last line that the agent had not finished, or a sub-agent's file whose parent is
-   * not known yet.
+   * Whether something was not read: a last line that the agent had not finished, or the file of a sub-agent without a
+   * known parent.
    */
   get torn(): boolean {
     const { reading } = this.#parts;

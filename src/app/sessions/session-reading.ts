@@ -68,7 +68,7 @@ export class Reading {
     for (const part of this.unclaimed) this.places.set(part.path, BEGINNING);
   }
 
-  /** The parts whose parents may still become known. They are read at the end only. */
+  /** The parts without a parent, as long as it may still become known. They are read at the end only. */
   get unclaimed(): SessionPart[] {
     return this.#source.parts.filter((part) => part.unclaimed !== undefined);
   }
