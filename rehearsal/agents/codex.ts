@@ -27,6 +27,12 @@ request_max_retries = 2
 stream_max_retries = 2
 `;
 
+/** On a terminal, it would ask at some moment of its start whether to change to this model, and lose what is typed. */
+const ASKED = `
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
+`;
+
 const SKILL = `---
 name: greeting-style
 description: How this project greets people.
@@ -84,9 +90,10 @@ export const codex: Rehearsed = {
   home: { '.codex/config.toml': CONFIG },
   args: ['--skip-git-repo-check'],
   terminal: {
-    args: ['--dangerously-bypass-approvals-and-sandbox'],
+    // By default it leaves its sessions to a server that stays when it quits: they would still wait for the user.
+    args: ['--dangerously-bypass-approvals-and-sandbox', '--no-daemon'],
     home: (work) => ({
-      '.codex/config.toml': `${CONFIG}\n[projects.${JSON.stringify(work)}]\ntrust_level = "trusted"\n`,
+      '.codex/config.toml': `${CONFIG}${ASKED}\n[projects.${JSON.stringify(work)}]\ntrust_level = "trusted"\n`,
     }),
     // It suggests a newer model.
     answers: [['Use existing model', '\x1b']],

@@ -41,6 +41,8 @@ export interface SessionReport extends Played {
 export interface Report {
   sessions: SessionReport[];
   kills: number;
+  /** Ends of the watcher by itself. */
+  died: string[];
   /** Differences from a fresh import of the same files. */
   differences: string[];
 }
@@ -155,6 +157,7 @@ async function main(): Promise<void> {
   const report: Report = {
     sessions: [...steady, ...killed],
     kills: watch.kills,
+    died: watch.died,
     differences: await compareStores(store, imported),
   };
   writeFileSync(`${INSIDE.room}/report.json`, JSON.stringify(report));

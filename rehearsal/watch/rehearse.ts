@@ -76,6 +76,7 @@ function watched(report: Report, { installed }: WatchRehearsal, room: string | n
     const reasons = [
       ...judgeSession(session),
       ...report.differences.filter((text) => own.some((id) => text.includes(id))),
+      ...report.died,
     ];
     return {
       agent: session.agent,
@@ -93,6 +94,7 @@ function watched(report: Report, { installed }: WatchRehearsal, room: string | n
   const lines = [
     `first record to line of the watcher, in ms: ${delays.join(', ')}`,
     `the watcher was killed ${report.kills} times; ${report.differences.length} differences from a fresh import`,
+    ...report.died,
     ...report.differences.filter((text) => !results.some(({ reasons }) => reasons.includes(text))),
     ...(room === null ? [] : [`kept in ${room}`]),
   ];

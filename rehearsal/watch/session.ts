@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'no
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findAgent } from '../../src/agents/registry.ts';
+import { endTree } from '../../src/capture/source/process-tree.ts';
 import { INSIDE, type OnTerminal, type Rehearsed } from '../agents/agent.ts';
 import type { Logged } from '../server/main.ts';
 import { amongOthers, type Play, playOf } from './plays.ts';
@@ -66,6 +67,12 @@ const exitOf = (child: ChildProcess) =>
     child.on('exit', (code) => resolve(code));
   });
 
+/** Ends a program that did not end by itself, with everything that it started, by their ids. */
+async function endAll({ pid, exitCode, signalCode }: ChildProcess): Promise<void> {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  await endTree({ pid, run_id: `none ${pid}` }, { grace_ms: POLL_MS, signal: 'SIGTERM' });
+}
+
 class Session {
   readonly #staged: Staged;
   readonly #title: string;
@@ -101,6 +108,9 @@ class Session {
       await this.#startModel();
       if (terminal === null) await this.#byCommand();
       else await this.#onTerminal(terminal);
+    } catch (error) {
+      // A failure of this agent only.
+      this.played.bad.push(String(error));
     } finally {
       this.#model?.kill('SIGKILL');
     }
@@ -169,7 +179,7 @@ class Session {
       });
       const code = await Promise.race([exitOf(child), sleep(LIMIT_MS, -1, { ref: false })]);
       if (code !== 0) {
-        child.kill('SIGKILL');
+        await endAll(child);
         this.played.bad.push(`prompt ${this.played.prompts + 1}: exit code ${code}`);
       }
       this.played.prompts += 1;
@@ -227,7 +237,7 @@ class Session {
       if (!gone) this.played.bad.push('it did not quit');
     } finally {
       writeFileSync(`${INSIDE.out}/${this.#title}.screen`, terminal.shown());
-      terminal.child.kill('SIGKILL');
+      await endAll(terminal.child);
     }
     await sleep(SETTLED_MS);
     await this.#staged.moment('ended', this.work);

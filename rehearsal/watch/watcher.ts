@@ -25,9 +25,12 @@ export interface Row {
 export class Watch {
   readonly rows: Row[] = [];
   kills = 0;
+  /** Ends of watchers that nobody ended. */
+  readonly died: string[] = [];
   readonly #env: NodeJS.ProcessEnv;
   readonly #state: string;
   #child: ChildProcess | null = null;
+  #ending = false;
   #stopped = false;
 
   constructor(env: NodeJS.ProcessEnv, state: string) {
@@ -40,6 +43,10 @@ export class Watch {
       cwd: INSIDE.home,
       env: this.#env,
       stdio: ['ignore', 'pipe', openSync(`${INSIDE.out}/watch.err`, 'a')],
+    });
+    this.#ending = false;
+    child.on('exit', (code, signal) => {
+      if (!this.#ending) this.died.push(`the watcher ended by itself: ${signal ?? code}`);
     });
     let rest = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -67,6 +74,7 @@ export class Watch {
 
   async end(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.#child;
+    this.#ending = true;
     if (child === null || child.exitCode !== null || child.signalCode !== null)
       return child?.exitCode ?? null;
     const closed = new Promise<number | null>((resolve) => child.on('close', resolve));

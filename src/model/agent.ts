@@ -106,6 +106,11 @@ export interface SessionPart {
   path: string;
   /** The call that started the sub-agent; null for the main file, or if unknown. */
   parent_call_id: string | null;
+  /**
+   * No record names that call yet, but the next ones may. Until then, the part belongs to the provisional end of the run.
+   * The size up to which the file was looked through that will name it.
+   */
+  unclaimed?: { in: string; bytes: number };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -632,7 +632,11 @@ describe('location of sessions', () => {
       expect(await gemini.session!.parts(main)).toEqual([
         { path: main, parent_call_id: null },
         { path: child, parent_call_id: 'invoke_agent__fc_mock_0002' },
-        { path: join(folder, parent, 'lost-agent.jsonl'), parent_call_id: null },
+        {
+          path: join(folder, parent, 'lost-agent.jsonl'),
+          parent_call_id: null,
+          unclaimed: { in: main, bytes: (await stat(main)).size },
+        },
       ]);
       expect(await gemini.session!.parts(child)).toEqual([{ path: child, parent_call_id: null }]);
     }),

@@ -27,22 +27,40 @@ const SUB_AGENT = /^([0-9a-zA-Z_-]{1,128})\.jsonl$/;
 const HEADER_BYTES = 64 * 1024;
 const PATH_BYTES_MAX = 4096;
 const AGENT_ID = Buffer.from('"agentId"');
+const USER = Buffer.from('"type":"user"');
+
+function headerOf(path: string, unreadable?: Unreadable): Open | null {
+  const [header = ''] = headOf(path, HEADER_BYTES, unreadable).split('\n', 1);
+  return parsedOf(header);
+}
+
+/** When the agent of a file began. Now, if its first line is not complete. */
+const beginningOf = (path: string) => timeOf(headerOf(path) ?? {}) ?? Number.POSITIVE_INFINITY;
 
 /** The whole session id in a file; null if it cannot be read. */
 async function sessionIdIn(path: string, unreadable?: Unreadable): Promise<string | null> {
-  const [header = ''] = headOf(path, HEADER_BYTES, unreadable).split('\n', 1);
-  const id = idOf(parsedOf(header)?.sessionId);
+  const id = idOf(headerOf(path, unreadable)?.sessionId);
   return id !== null && SESSION_ID.test(id) ? id : null;
 }
 
-/** Sub-agents and the calls that started them. A call names its sub-agent once it has ended. */
-async function agentCalls(path: string): Promise<Map<string, string>> {
+interface AgentCalls {
+  /** Sub-agents and the calls that started them. A call names its sub-agent once it has ended. */
+  calls: Map<string, string>;
+  /** When the last user message was written: the calls before it are all known. */
+  settled_ms: number;
+  /** The size of the file, as far as it was read. */
+  bytes: number;
+}
+
+async function agentCalls(path: string): Promise<AgentCalls> {
   const calls = new Map<string, string>();
+  let [settled_ms, bytes] = [0, 0];
   const lines = createLines({
     line(bytes, start, end) {
       const line = bytes.subarray(start, end);
-      if (!line.includes(AGENT_ID)) return;
+      if (!line.includes(USER) && !line.includes(AGENT_ID)) return;
       const message: Session['gemini'] | null = parsedOf(line.toString('utf8'));
+      if (message?.type === 'user') settled_ms = Math.max(settled_ms, timeOf(message) ?? 0);
       for (const item of listOf(message?.toolCalls)) {
         const call_item = nativeOf(item);
         const agent = idOf(call_item?.agentId);
@@ -54,14 +72,17 @@ async function agentCalls(path: string): Promise<Map<string, string>> {
   });
   const file = await openFile(path);
   try {
-    const bytes = file?.createReadStream() ?? Readable.from([]);
-    const text = isCompressed(path) ? bytes.pipe(createZstdDecompress()) : bytes;
-    for await (const chunk of text as AsyncIterable<Buffer>) lines.push(chunk);
+    const stored = file?.createReadStream() ?? Readable.from([]);
+    const text = isCompressed(path) ? stored.pipe(createZstdDecompress()) : stored;
+    for await (const chunk of text as AsyncIterable<Buffer>) {
+      lines.push(chunk);
+      bytes += chunk.length;
+    }
     lines.end();
   } catch {
     // Sub-agents of an unreadable file have no parents.
   }
-  return calls;
+  return { calls, settled_ms, bytes };
 }
 
 /** Sub-agents of the session in `path`, and their sub-agents. Their files are under `chats`. */
@@ -74,10 +95,12 @@ async function subAgents(
   const folder = join(chats, session_id);
   const files = await Array.fromAsync(pathsIn(folder, [SUB_AGENT]));
   if (files.length === 0) return;
-  const calls = await agentCalls(path);
+  const { calls, settled_ms, bytes } = await agentCalls(path);
   for (const { path: part, id } of files) {
     if (id === null || found.some((known) => known.path === part)) continue;
-    found.push({ path: part, parent_call_id: calls.get(id) ?? null });
+    const parent_call_id = calls.get(id) ?? null;
+    const open = parent_call_id === null && beginningOf(part) > settled_ms;
+    found.push({ path: part, parent_call_id, ...(open && { unclaimed: { in: path, bytes } }) });
     if (id !== session_id) await subAgents(chats, part, id, found);
   }
 }

@@ -7,13 +7,14 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/e2e/verifies.ts';
 import { testFolder } from '../../../test/fixtures/folder.ts';
 import { recordingsIn } from '../../../test/test-agent.ts';
-import { allAgents } from '../../agents/registry.ts';
+import { allAgents, findAgent } from '../../agents/registry.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { Agent } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
@@ -188,6 +189,138 @@ for (const { name: session, agent, path } of SESSIONS.filter(({ name }) => FOLLO
     },
     120_000,
   );
+
+/** Not among the recordings above, which are named by the first file of their folder. */
+const GEMINI = 'gemini/testdata/subagent/session/dot-gemini/tmp/project/chats';
+const MAIN = 'session-2026-11-15T01-25-14a88fed.jsonl';
+
+/** The main file up to the line that names the sub-agent's call, and all of the sub-agent's file. */
+async function beforeTheCall(folder: string) {
+  const agent = await findAgent('gemini');
+  if (agent === undefined) throw new Error('the agent is missing');
+  const path = join(AGENTS, GEMINI, MAIN);
+  const { root, files } = filesBeside(path);
+  for (const name of files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    copyFileSync(join(root, name), join(folder, name));
+  }
+  const file = join(folder, relative(root, path));
+  const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
+  const named = lines.findIndex((line) => line.includes('"agentId"'));
+  const grow = (from: number, to: number) =>
+    writeFileSync(file, lines.slice(from, to).join(''), { flag: from === 0 ? 'w' : 'a' });
+  grow(0, named);
+  return { agent, path, file, grow, named, lines: lines.length };
+}
+
+function afterParts(agent: Agent, then: () => void): Agent {
+  const { session } = agent;
+  if (session === null) return agent;
+  const parts: typeof session.parts = async (...query) => {
+    const found = await session.parts(...query);
+    then();
+    return found;
+  };
+  return { ...agent, session: { ...session, parts } };
+}
+
+const parentsIn = (events: readonly Event[]) =>
+  events.flatMap(({ kind, data }) =>
+    kind === 'call_requested' && data.tool === 'Read' ? [data.parent_call_id] : [],
+  );
+
+verifies(
+  ['WA-3', 'WA-4'],
+  "a sub-agent's calls are recorded with their parent, even if it becomes known after them",
+  async () => {
+    const folder = testFolder();
+    const { agent, path, file, grow, named, lines } = await beforeTheCall(join(folder, 'growing'));
+    const once = await imported(agent, path, join(folder, 'a'));
+    const wanted = facts(await eventsOf(join(folder, 'a'), String(once?.run_id)));
+    const { take, growing } = follower(join(folder, 'b'));
+    const by_hand = () => imported(agent, file, join(folder, 'c'));
+    const steps = [
+      [0, named - 2],
+      [named - 2, named],
+      [named, lines - 3],
+      [lines - 3, lines],
+    ] as const;
+    let ids: unknown[] = [];
+    for (const [from, to] of steps) {
+      // The call is named right after the last look for it.
+      const late = from === named ? afterParts(agent, () => grow(from, to)) : agent;
+      if (late === agent) grow(from, to);
+      ids = [(await take(late, file)).run_id, (await by_hand())?.run_id];
+      if (to === named) {
+        expect(growing.size).toBe(1);
+        expect(parentsIn(await eventsOf(join(folder, 'b'), String(ids[0])))).toEqual([]);
+        // Nothing is lost if the files do not change any more: it is part of the run's end.
+        expect(parentsIn(await eventsOf(join(folder, 'c'), String(ids[1])))).toEqual([null]);
+      }
+    }
+    for (const [n, state] of ['b', 'c'].entries()) {
+      const events = await eventsOf(join(folder, state), String(ids[n]));
+      expect(facts(events)).toEqual(wanted);
+      const verified = await verifyRun(openStateDir(join(folder, state)), String(ids[n]));
+      expect(verified.faults).toEqual([]);
+    }
+  },
+);
+
+verifies('WA-3', 'a sub-agent of a turn that has ended waits for no parent', async () => {
+  const folder = testFolder();
+  const { agent, file, grow, named } = await beforeTheCall(join(folder, 'growing'));
+  const at = new Date(Date.now()).toISOString();
+  grow(0, named);
+  appendFileSync(
+    file,
+    `${JSON.stringify({ id: 'u2', timestamp: at, type: 'user', content: 'And now?' })}\n`,
+  );
+  const { take } = follower(join(folder, 'b'));
+  const { run_id } = await take(agent, file);
+  expect(parentsIn(await eventsOf(join(folder, 'b'), String(run_id)))).toEqual([null]);
+  expect(await agent.session?.parts(file)).toHaveLength(2);
+  expect((await agent.session?.parts(file))?.some(({ unclaimed }) => unclaimed)).toBe(false);
+});
+
+verifies(
+  'WA-3',
+  "what a sub-agent's file has beyond the main file, because both grow while they are read, waits for it",
+  async () => {
+    const found = SESSIONS.find(({ name }) => name === 'qwen subagent');
+    if (!found?.agent.session) throw new Error('the recording is missing');
+    const { agent, path } = found;
+    const real = found.agent.session;
+    const { root, files } = filesBeside(path);
+    const [a, b, place] = [testFolder(), testFolder(), testFolder()];
+    const rest = new Map<string, string>();
+    for (const name of files) {
+      const text = readFileSync(join(root, name), 'utf8');
+      // The main file has the CLI's decision, the other one the result that follows from it.
+      const end = text.search(/^.*("qwen-code.tool_call"|"type":"tool_result")/m);
+      mkdirSync(dirname(join(place, name)), { recursive: true });
+      writeFileSync(join(place, name), end < 0 ? text : text.slice(0, end));
+      if (end >= 0) rest.set(join(place, name), text.slice(end));
+    }
+    const growing = (value: unknown) => {
+      if (JSON.stringify(value).includes('"read_file"'))
+        for (const [file, text] of rest) {
+          appendFileSync(file, text);
+          rest.delete(file);
+        }
+      return real.timeOf(value);
+    };
+    const file = join(place, relative(root, path));
+    const session = { ...real, timeOf: growing };
+    await imported({ ...agent, session }, file, b);
+    expect(rest.size).toBe(0);
+    const run = await imported(agent, file, b);
+    const once = await imported(agent, path, a);
+    const events = await eventsOf(b, String(run?.run_id));
+    expect(facts(events)).toEqual(facts(await eventsOf(a, String(once?.run_id))));
+    expect(events.filter(({ kind }) => kind === 'call_decided')).toHaveLength(2);
+  },
+);
 
 const [TEXT] = SESSIONS.filter(({ name }) => name === 'claude bash-fail');
 

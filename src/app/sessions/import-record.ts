@@ -94,7 +94,7 @@ async function recordNew(
   const pipeline = pipelineOf(source, { run_id, config: own, gate, since_ms, byte_text });
   const reading = new Reading(source, pipeline, redactor);
   for await (const events of reading.lines()) await recording.take(events);
-  return recording.close([...reading.end(), ...pipeline.finish()], reading.places);
+  return recording.close([...(await reading.end()), ...pipeline.finish()], reading.places);
 }
 
 export async function configOf({ agent, path }: SessionSource, id: NewId): Promise<RunConfig> {
@@ -228,7 +228,7 @@ export class Recording {
 }
 
 /** When one of these files was last written. 0 for those that are not files. */
-function writtenMs(paths: Iterable<string>): number {
+export function writtenMs(paths: Iterable<string>): number {
   let last_ms = 0;
   for (const path of paths) {
     try {

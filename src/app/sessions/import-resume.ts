@@ -13,10 +13,11 @@ import type { Redactor } from '../../redact/gate.ts';
 import type { Index } from '../../store/index/index-db.ts';
 import { readSession } from '../../store/journal/read.ts';
 import type { StateDir } from '../../store/state-dir.ts';
+import { APP_LIMITS } from '../limits.ts';
 import type { JournalledEvent, Recorder } from '../run/recorder.ts';
 import { eventIn, eventOf } from '../runs/journal-events.ts';
 import { endsOf } from '../runs/run-entries.ts';
-import { configOf, type Into, type Recorded, Recording } from './import-record.ts';
+import { configOf, type Into, type Recorded, Recording, writtenMs } from './import-record.ts';
 import { pipelineOf } from './import-source.ts';
 import type { PartPlace } from './part-reader.ts';
 import { Reading } from './session-reading.ts';
@@ -34,6 +35,8 @@ interface Resuming extends Into {
   isLess(places: ReadonlyMap<string, PartPlace>): boolean;
   /** Whether the run was recorded from files at the same place: then what they lack was removed from them. */
   same_files: boolean;
+  /** Whether parts that are being written may wait for the record that names their parent. */
+  waits: boolean;
 }
 
 export interface Resumed extends Recorded {
@@ -68,9 +71,14 @@ interface Parts {
 }
 
 /** How files relate to those that a run was recorded from. */
-type Relation = Pick<Resuming, 'rewritten' | 'same_files' | 'isLess'>;
+type Relation = Pick<Resuming, 'rewritten' | 'same_files' | 'isLess' | 'waits'>;
 
-const ONLY_GREW: Relation = { rewritten: false, same_files: true, isLess: () => false };
+const ONLY_GREW: Relation = {
+  rewritten: false,
+  same_files: true,
+  isLess: () => false,
+  waits: true,
+};
 
 /** A run with its journal folded up to the end. It grows with its session. */
 export class OpenRun {
@@ -90,9 +98,13 @@ export class OpenRun {
     this.#end = end;
   }
 
-  /** Whether the files end with a line that was not read, because the agent had not finished it. */
+  /**
+   * Whether something was not read: a last line that the agent had not finished, or the file of a sub-agent without a
+   * known parent.
+   */
   get torn(): boolean {
-    return this.#parts.reading.torn;
+    const { reading } = this.#parts;
+    return reading.torn || reading.unclaimed.length > 0;
   }
 
   /** Records what the files have beyond the run. */
@@ -103,7 +115,7 @@ export class OpenRun {
       grew ||= events.length > 0;
       await recording.take(events);
     }
-    const { rewritten, same_files, isLess } = relation;
+    const { rewritten, same_files, isLess, waits } = relation;
     const problems = grew || same_files ? rewrittenProblem(pipeline) : [];
     await recording.take(problems);
     const said = grew || problems.length > 0;
@@ -111,9 +123,10 @@ export class OpenRun {
     const lacking = !grew && rewritten && (pipeline.resumption.lacking || isLess(reading.places));
     const moved = rewritten && pipeline.resumption.changed;
     const counts = redactor.counts();
-    const so_far = rewritten || !mayGrow(source) || reading.whole ? null : pipeline.endSoFar();
+    const all = reading.whole || (reading.unclaimed.length > 0 && !(waits && isInUse(reading)));
+    const so_far = rewritten || !mayGrow(source) || all ? null : pipeline.endSoFar();
     if (so_far === null) {
-      const own = lacking ? endAgain(pipeline, this.#end ?? []) : reading.end();
+      const own = lacking ? endAgain(pipeline, this.#end ?? []) : await reading.end();
       const end = [...own, ...pipeline.finish()];
       return { ...(await this.#finish(end, { said, lacking })), rewritten: moved, open: null };
     }
@@ -147,6 +160,10 @@ function mayGrow({ agent, path, parts, left_out }: SessionSource): boolean {
   const lines = parts.every((part) => part.path.endsWith('.jsonl'));
   return lines && left_out.length === 0 && parts[0]?.path === path;
 }
+
+/** Whether the parts without a known parent are still written, as far as their files show. */
+const isInUse = ({ unclaimed }: Reading) =>
+  Date.now() - writtenMs(unclaimed.map(({ path }) => path)) < APP_LIMITS.open_run_ms;
 
 /** Events of an end that the pipeline makes itself. */
 const MADE = new Set<Event['kind']>(['run_finished', 'call_finished', 'problem']);

@@ -207,7 +207,7 @@ export class Importer {
     if (!begun) journal.begin(id.run_id);
     const recording = begun
       ? resumeSession(source, {
-          ...{ ...into, state, index, rewritten: true, same_files: false },
+          ...{ ...into, state, index, rewritten: true, same_files: false, waits: false },
           isLess: () => false,
         })
       : recordSession(source, into);
@@ -239,7 +239,7 @@ export class Importer {
     const kept = growing?.take(run_id) ?? null;
     const same_files = known.isOf(run_id);
     const isLess = (read: ReadonlyMap<string, PartPlace>) => readLess(read, places, source.path);
-    const relation = { rewritten, same_files, isLess };
+    const relation = { rewritten, same_files, isLess, waits: growing !== undefined };
     const resumed =
       kept?.path !== source.path || rewritten || kept.since_ms !== into.since_ms
         ? await resumeSession(source, { ...into, state, index, ...relation })

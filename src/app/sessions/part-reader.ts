@@ -22,6 +22,7 @@ export interface PartPlace {
 export const BEGINNING: PartPlace = { line: 0, offset: 0, crc: 0 };
 
 const LF = 10;
+const ENDED = { value: undefined, done: true } as const;
 
 /** The checksum of the complete lines in a file's chunks. */
 export class LineChecksum {
@@ -57,6 +58,8 @@ export interface PartOptions {
   redactor: Redactor | null;
   /** The file does not grow: a last line without an end is complete. */
   ended?: boolean;
+  /** Only the bytes before this place are read. */
+  until?: number;
 }
 
 export class PartReader {
@@ -77,6 +80,8 @@ export class PartReader {
   readonly #lines: ReturnType<typeof createLines>;
   readonly #checksum: LineChecksum;
   readonly #whole: boolean;
+  /** Bytes that may still be read. */
+  #left: number;
   #batch: HeldLine[] = [];
   #next = 0;
   #ended = false;
@@ -92,6 +97,7 @@ export class PartReader {
       this.file = redactor?.text(name) ?? name;
     }
     this.place = from;
+    this.#left = (options.until ?? Number.POSITIVE_INFINITY) - from.offset;
     this.#checksum = new LineChecksum(from.crc);
     this.#chunks = sessionChunks(agent, part.path, from.offset);
     this.#timeOf = (value) => agent.session?.timeOf(value) ?? null;
@@ -122,10 +128,12 @@ export class PartReader {
   }
 
   async #read(): Promise<void> {
-    const { value, done } = await this.#chunks.next();
+    const { value, done } = this.#left > 0 ? await this.#chunks.next() : ENDED;
     if (!done) {
-      this.#checksum.push(value);
-      this.#lines.push(value);
+      const chunk = value.length > this.#left ? value.subarray(0, this.#left) : value;
+      this.#left -= chunk.length;
+      this.#checksum.push(chunk);
+      this.#lines.push(chunk);
       return;
     }
     this.#ended = true;

@@ -125,7 +125,8 @@ export class Conversation extends Writer {
     const live = shape === 'bus';
     const { type } = part;
     if (type === 'text') {
-      if (part.ignored !== true) this.texts.part(part, whoSaid(part, message, shape), live);
+      if (part.ignored !== true && !isTransient(part))
+        this.texts.part(part, whoSaid(part, message, shape), live);
     } else if (type === 'reasoning') {
       this.texts.part(part, { role: 'assistant', synthetic: false }, live);
     } else if (type === 'tool') this.#tool(part, shape);
@@ -196,6 +197,10 @@ export class Conversation extends Writer {
     this.#turns.end();
   }
 }
+
+/** Progress of the CLI itself, which it removes again: kilo writes it into its database. */
+const isTransient = ({ metadata }: Part) =>
+  nativeOf(metadata)?.['kilocode.lifecycle'] === 'transient';
 
 /** The author of a text. Without a message: the CLI prints no prompts, and texts of the model have times. */
 function whoSaid(part: Part, message: Known | undefined, shape: Shape): Said {
