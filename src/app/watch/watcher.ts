@@ -4,7 +4,7 @@
  * only read when they changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createCollecting } from '../../lib/memory.ts';
+import { createCollecting, giveBackMemory } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
@@ -122,6 +122,7 @@ export class Watcher {
     const memo: Memo = new Map();
     this.#reconciled_ms = Date.now();
     const scanned = this.#folders.scan();
+    this.#collect(Number.POSITIVE_INFINITY);
     const fresh = await this.#targetsOf(scanned, memo);
     const queued = new Set(fresh.map(({ path }) => path));
     for (const candidate of scanned)
@@ -143,9 +144,9 @@ export class Watcher {
     this.#caught_up = true;
     memo.clear();
     this.#waiting.forgetFamilies();
-    this.#collect(Number.POSITIVE_INFINITY);
     await this.#report();
     await this.#parts.caughtUp();
+    giveBackMemory();
   }
 
   /** Sessions in databases that changed since they were imported. */
