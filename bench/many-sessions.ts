@@ -51,7 +51,8 @@ function recordings(): Recorded[] {
       const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
         .filter((name) => name.startsWith(recorded) && statSync(join(root, name)).isFile())
         .map((name) => ({
-          path: home + name.slice(recorded.length),
+          // Some recordings begin at the home, others at the folder of sessions.
+          path: name.startsWith(home) ? name : home + name.slice(recorded.length),
           text: readFileSync(join(root, name), 'utf8'),
         }));
       const id = files.map(({ path }) => ID.exec(path)?.[0]).find((found) => found !== undefined);
