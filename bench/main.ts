@@ -45,10 +45,16 @@ function table(rows: readonly Row[]): string {
   return `${markdownTable(['question', 'tacho', 'reference', 'ratio', 'target'], cells)}\n\n${where}`;
 }
 
-function writePage(text: string): void {
-  const path = join(import.meta.dirname, '..', 'docs', 'reference', 'benchmarks.md');
-  writeFileSync(path, withMarked(readFileSync(path, 'utf8'), 'bench', text));
+const PAGE = join(import.meta.dirname, '..', 'docs', 'reference', 'benchmarks.md');
+
+/** A question that was asked alone is written only if the page has a table of its own for it. */
+function writePage(name: string, rows: readonly Row[]): void {
+  writeFileSync(PAGE, withMarked(readFileSync(PAGE, 'utf8'), name, table(rows)));
 }
+
+const ownTable = (name: string) => `bench-${name}`;
+const hasOwnTable = (name: string) =>
+  readFileSync(PAGE, 'utf8').includes(`<!-- ${ownTable(name)}:begin -->`);
 
 const names = Object.keys(QUESTIONS).join(', ');
 const words = process.argv.slice(2);
@@ -71,16 +77,25 @@ process.env.XDG_STATE_HOME = user_state;
 delete process.env.TACHO_HOME;
 process.on('exit', () => rmSync(user_state, { recursive: true, force: true }));
 
+const write = words.includes('--write');
+const shared = wanted.filter((name) => !hasOwnTable(name));
+if (write && shared.length > 0) {
+  console.error(`bench: ${shared.join(', ')}: the table is only written as a whole`);
+  process.exit(2);
+}
+
 const rows: Row[] = [];
+const common: Row[] = [];
 for (const [name, load] of Object.entries(QUESTIONS)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   console.error(`bench: ${name} …`);
   const found = await (await load()).run();
   rows.push(...found);
+  if (!hasOwnTable(name)) common.push(...found);
+  else if (write) writePage(ownTable(name), found);
   // Printed now, so that figures are not lost if a later benchmark fails.
   for (const row of found) console.error(`  ${lineOf(row)}`);
 }
-const text = table(rows);
-console.log(text);
-if (words.includes('--write')) writePage(text);
+console.log(table(rows));
+if (write && common.length > 0) writePage('bench', common);
 process.exitCode = rows.some(({ ok }) => ok === false) ? 1 : 0;

@@ -1,5 +1,6 @@
 /** A home with many idle sessions of all agents: their recordings with other ids, days and folders, as the CLIs keep them. */
 import {
+  appendFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -50,7 +51,8 @@ function recordings(): Recorded[] {
       const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
         .filter((name) => name.startsWith(recorded) && statSync(join(root, name)).isFile())
         .map((name) => ({
-          path: home + name.slice(recorded.length),
+          // Some recordings begin at the home, others at the folder of sessions.
+          path: name.startsWith(home) ? name : home + name.slice(recorded.length),
           text: readFileSync(join(root, name), 'utf8'),
         }));
       const id = files.map(({ path }) => ID.exec(path)?.[0]).find((found) => found !== undefined);
@@ -60,11 +62,18 @@ function recordings(): Recorded[] {
   });
 }
 
-/** Writes about `count` sessions. Returns how many there are, and their bytes. */
-export function writeSessions(home: string, count: number): { sessions: number; bytes: number } {
+interface Written {
+  bytes: number;
+  /** Appends a record to this many sessions: a copy of their last one. */
+  grow(sessions: number): void;
+}
+
+/** Writes about `count` sessions. */
+export function writeSessions(home: string, count: number): Written {
   const all = recordings();
   const now_ms = Date.now();
   let bytes = 0;
+  const grows: { path: string; line: string }[] = [];
   for (let n = 0; n < count; n++) {
     const { files, id } = all[n % all.length] as Recorded;
     const nth = Math.floor(n / all.length);
@@ -84,7 +93,14 @@ export function writeSessions(home: string, count: number): { sessions: number; 
       writeFileSync(to, content);
       utimesSync(to, at_ms / 1000, at_ms / 1000);
       bytes += content.length;
+      if (/\/\.(?:pi|claude)\/.*\.jsonl$/.test(to) && !to.includes('subagents'))
+        grows.push({ path: to, line: `${content.trimEnd().split('\n').at(-1)}\n` });
     }
   }
-  return { sessions: count, bytes };
+  return {
+    bytes,
+    grow(sessions) {
+      for (const { path, line } of grows.slice(0, sessions)) appendFileSync(path, line);
+    },
+  };
 }

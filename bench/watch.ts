@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { follow } from '../src/store/journal/follow.ts';
 import { writeSessions } from './many-sessions.ts';
-import type { Row } from './measure.ts';
+import { cpuSeconds, type Row } from './measure.ts';
 import { recordingAt, SHAPES, type Shape, writeRecording } from './recordings.ts';
 
 const SMALL = 3;
@@ -34,6 +34,10 @@ const IDLE_CPU_MOST = 0.5;
 const IDLE_MB_MOST = 100;
 const FIRST_SESSIONS = 1_000;
 const FIRST_S_MOST = 5;
+const LISTED = 10;
+const GROWN = 100;
+const SETTLED_MS = 20_000;
+const WAITED_MS_MOST = 1_800_000;
 
 const TACHO = join(import.meta.dirname, '..', 'bin', 'tacho.cjs');
 const [SHAPE] = SHAPES.filter(({ agent, from }) => agent === 'claude' && from === 'session');
@@ -45,19 +49,19 @@ function watching(home: string) {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let rows = 0;
-  let first_s: number | null = null;
+  let listed_s: number | null = null;
   const from = performance.now();
   child.stdout.on('data', (chunk: Buffer) => {
     rows += chunk.toString('utf8').split('\n').length - 1;
-    first_s ??= (performance.now() - from) / 1000;
+    if (rows >= LISTED) listed_s ??= (performance.now() - from) / 1000;
   });
   return {
     child,
     get rows() {
       return rows;
     },
-    get first_s() {
-      return first_s ?? Number.NaN;
+    get listed_s() {
+      return listed_s ?? Number.NaN;
     },
     seconds: () => (performance.now() - from) / 1000,
   };
@@ -71,7 +75,7 @@ async function stopped(child: ChildProcess): Promise<void> {
 
 async function until(holds: () => boolean): Promise<void> {
   for (const from = performance.now(); !holds(); await sleep(50))
-    if (performance.now() - from > 300_000) throw new Error('the watcher did not get there');
+    if (performance.now() - from > WAITED_MS_MOST) throw new Error('the watcher did not get there');
 }
 
 /** Waits until a watcher that runs has imported everything. Returns whether it has looked at all folders. */
@@ -206,41 +210,51 @@ async function firstStart(folder: string): Promise<Row[]> {
   const home = join(folder, 'first');
   writeSessions(home, FIRST_SESSIONS);
   const watcher = watching(home);
-  await until(() => watcher.rows > 0);
+  await until(() => watcher.rows >= LISTED);
   await caughtUp(home, watcher);
   const all_s = watcher.seconds();
   await stopped(watcher.child);
   return [
     {
-      name: `watch: first start with ${count(FIRST_SESSIONS)} sessions of all agents, until the newest is listed`,
-      value: `${watcher.first_s.toFixed(1)} s`,
+      name: `watch: first start with ${count(FIRST_SESSIONS)} sessions of all agents, until the newest ${LISTED} are listed`,
+      value: `${watcher.listed_s.toFixed(1)} s`,
       reference: `all of them: ${all_s.toFixed(1)} s`,
       ratio: null,
       target: `≤ ${FIRST_S_MOST} s`,
-      ok: watcher.first_s <= FIRST_S_MOST,
+      ok: watcher.listed_s <= FIRST_S_MOST,
     },
   ];
 }
 
 async function idle(folder: string): Promise<Row[]> {
   const home = join(folder, 'idle');
-  const { bytes } = writeSessions(home, IDLE_SESSIONS);
+  const { bytes, grow } = writeSessions(home, IDLE_SESSIONS);
   const first = watching(home);
   await caughtUp(home, first);
   const first_s = first.seconds();
+  const { listed_s } = first;
+  const first_cpu_s = cpuMs(first.child.pid) / 1000;
   const peak = fieldOf(`/proc/${first.child.pid}/status`, 'VmHWM') / 1024;
   await stopped(first.child);
   const watcher = watching(home);
   await caughtUp(home, watcher);
   const { pid } = watcher.child;
   const restart_ms = cpuMs(pid);
-  await sleep(10_000);
+  const restart_s = watcher.seconds();
+  await sleep(SETTLED_MS);
   const [cpu, read] = [cpuMs(pid), fieldOf(`/proc/${pid}/io`, 'rchar')];
   await sleep(IDLE_S * 1000);
   const share = (cpuMs(pid) - cpu) / (IDLE_S * 10);
   const bytes_read = fieldOf(`/proc/${pid}/io`, 'rchar') - read;
   const rss = fieldOf(`/proc/${pid}/status`, 'VmRSS') / 1024;
   await stopped(watcher.child);
+  const importing = [
+    ...['env', `HOME=${home}`, `TACHO_HOME=${join(home, 'state')}`],
+    ...[process.execPath, TACHO, 'import', '--all'],
+  ];
+  const again_s = cpuSeconds(importing);
+  grow(GROWN);
+  const grown_s = cpuSeconds(importing);
   const what = `watch: ${count(IDLE_SESSIONS)} idle sessions of all agents`;
   const row = (name: string, value: string, ok: boolean | null, target: string | null): Row => ({
     ...{ name, value, ok, target, ratio: null },
@@ -254,7 +268,8 @@ async function idle(folder: string): Promise<Row[]> {
         share <= IDLE_CPU_MOST,
         '≤ 0.5 % of one core',
       ),
-      reference: 'agentsview: one core',
+      // It was observed by its users, on another machine.
+      reference: 'agentsview, published: one core, 14,500 sessions',
     },
     row('… memory', `${rss.toFixed(0)} MB`, rss <= IDLE_MB_MOST, `≤ ${IDLE_MB_MOST} MB`),
     {
@@ -264,15 +279,23 @@ async function idle(folder: string): Promise<Row[]> {
         bytes_read < bytes / 1000,
         'no contents',
       ),
-      reference: `${count(bytes)} in sessions`,
+      reference: `${count(bytes)} in sessions; agentsview, published: 46 TiB in 6.5 days`,
     },
+    row('… first start, until the newest 10 are listed', `${listed_s.toFixed(1)} s`, null, null),
     row(
-      '… first start until all are imported',
-      `${first_s.toFixed(0)} s, ${peak.toFixed(0)} MB`,
+      '… first start, until all are imported: time, CPU, peak of memory',
+      `${first_s.toFixed(0)} s, ${first_cpu_s.toFixed(0)} s, ${peak.toFixed(0)} MB`,
       null,
       null,
     ),
-    row('… restart with nothing new, CPU', `${(restart_ms / 1000).toFixed(1)} s`, null, null),
+    row(
+      '… restart with nothing new: time, CPU',
+      `${restart_s.toFixed(1)} s, ${(restart_ms / 1000).toFixed(1)} s`,
+      null,
+      null,
+    ),
+    row('… `tacho import --all` of nothing new, CPU', `${again_s.toFixed(1)} s`, null, null),
+    row(`… the same after ${GROWN} sessions grew, CPU`, `${grown_s.toFixed(1)} s`, null, null),
   ];
 }
 

@@ -13,7 +13,7 @@ import { LIMITS } from './limits.ts';
  */
 const CODE_STAYS = '--bytecode-old-age=60000';
 
-let collect: (() => void) | null = null;
+let collect: ((options?: object) => void) | null = null;
 
 /** V8's optimising compiler does not pay off for a second of work: its threads would use a tenth of the CPU time. */
 const LATE_COMPILING = '--invocation-count-for-turbofan=200000';
@@ -28,14 +28,23 @@ export function createCollecting(every_bytes: number): (bytes: number) => void {
     bytes += more;
     if (bytes <= every_bytes) return;
     bytes = 0;
-    if (collect === null) {
-      setFlagsFromString('--expose-gc');
-      setFlagsFromString(YOUNG_SPACE_STAYS);
-      setFlagsFromString(CODE_STAYS);
-      collect = runInNewContext('gc') as () => void;
-    }
-    collect();
+    collecting()();
   };
+}
+
+function collecting(): NonNullable<typeof collect> {
+  if (collect === null) {
+    setFlagsFromString('--expose-gc');
+    setFlagsFromString(YOUNG_SPACE_STAYS);
+    setFlagsFromString(CODE_STAYS);
+    collect = runInNewContext('gc') as NonNullable<typeof collect>;
+  }
+  return collect;
+}
+
+/** Gives back what was needed only to start, before a long time of rest. V8 would do so only after minutes of work. */
+export function giveBackMemory(): void {
+  collecting()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
 
 /** Shared by all streams of a process: many short streams leave as much garbage as a long one. */

@@ -44,26 +44,34 @@ export class SubAgents {
     for (const [path, { modified_ms }] of this.#queued) if (modified_ms >= since_ms) yield path;
   }
 
-  /** The main file of the session that has this file of a sub-agent. Null if there is none. */
-  async mainOf(
-    sub: Candidate,
+  /** The main files of the sessions that have these files of sub-agents, as far as there are any. */
+  async mainsOf(
+    subs: readonly Candidate[],
     files: ReadonlyMap<string, Candidate>,
     memo: Memo,
-  ): Promise<Candidate | null> {
-    const known = files.get(this.#mains.get(sub.path) ?? '');
-    if (known !== undefined) return known;
-    for (const candidate of files.values()) {
-      const { agent, path, modified_ms } = candidate;
-      if (agent !== sub.agent || path === sub.path) continue;
-      if (modified_ms < sub.modified_ms - SILENT_MS) continue;
-      if ((await agent.session?.isMain?.(path, memo)) === false) continue;
-      const parts = (await agent.session?.parts(path, () => undefined, memo)) ?? [];
-      for (const part of parts) if (part.path !== path) this.#mains.set(part.path, path);
-      if (this.#mains.get(sub.path) === path) return candidate;
+  ): Promise<Candidate[]> {
+    const known = (sub: Candidate) => files.get(this.#mains.get(sub.path) ?? '');
+    // One pass for all: a first start may find thousands.
+    for (const [agent, wanted] of Map.groupBy(subs, (sub) => sub.agent)) {
+      const left = new Set(wanted.filter((sub) => known(sub) === undefined).map(pathOf));
+      const since_ms = Math.min(...wanted.map((sub) => sub.modified_ms)) - SILENT_MS;
+      for (const { agent: of, path, modified_ms } of files.values()) {
+        if (left.size === 0) break;
+        if (of !== agent || modified_ms < since_ms) continue;
+        if ((await agent.session?.isMain?.(path, memo)) === false) continue;
+        const parts = (await agent.session?.parts(path, () => undefined, memo)) ?? [];
+        for (const part of parts) {
+          if (part.path === path) continue;
+          this.#mains.set(part.path, path);
+          left.delete(part.path);
+        }
+      }
     }
-    return null;
+    return subs.map(known).filter((main) => main !== undefined);
   }
 }
+
+const pathOf = ({ path }: Candidate) => path;
 
 function newestOf(parts: readonly { path: string }[]): number {
   return Math.max(

@@ -4,7 +4,7 @@
  * only read when they changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createCollecting } from '../../lib/memory.ts';
+import { createCollecting, giveBackMemory } from '../../lib/memory.ts';
 import type { Agent, Memo } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import { freeDeleted } from '../../store/journal/free.ts';
@@ -22,6 +22,7 @@ import { lookAtStates, runOf, type StateParts } from './run-states.ts';
 import { Seen } from './seen.ts';
 import { StrayNotes } from './stray-notes.ts';
 import { SubAgents } from './sub-agents.ts';
+import { Waiting } from './waiting.ts';
 
 /** The request to a watcher, and the functions that it calls. */
 export interface Watching {
@@ -49,8 +50,7 @@ export class Watcher {
   readonly #parts: WatcherParts;
   readonly #folders: Folders;
   readonly #seen: Seen;
-  /** Paths to look at, in order. */
-  readonly #queue = new Map<string, ImportTarget>();
+  readonly #waiting = new Waiting();
   readonly #hints = new Set<string>();
   readonly #fresh: Candidate[] = [];
   readonly #sub_agents: SubAgents;
@@ -83,20 +83,13 @@ export class Watcher {
 
   async run(): Promise<void> {
     const { once, signal } = this.#parts;
-    await this.#first();
-    if (once || signal.aborted) return;
+    const memo = await this.#first();
+    if (once) return await this.#catchUp(memo);
     signal.addEventListener('abort', () => this.#wake(), { once: true });
-    const timers = [
-      setInterval(() => this.#poll(APP_LIMITS.watch_hot_age_ms), APP_LIMITS.watch_hot_ms),
-      setInterval(() => void this.#pollParts(), APP_LIMITS.watch_hot_ms),
-      setInterval(() => this.#folders.databasesChanged && this.#wake(), APP_LIMITS.watch_hot_ms),
-      setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
-      setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
-      setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
-      setInterval(() => this.#pollUnwatched(), APP_LIMITS.watch_poll_ms),
-      setInterval(() => this.#folders.appeared() && this.#all(), APP_LIMITS.watch_appear_ms),
-    ];
+    // The first import may take minutes: what changes meanwhile is looked at.
+    const timers = this.#timers();
     try {
+      await this.#catchUp(memo);
       while (!signal.aborted) {
         await this.#rest();
         await this.#gather();
@@ -107,32 +100,53 @@ export class Watcher {
     }
   }
 
+  #timers(): NodeJS.Timeout[] {
+    return [
+      setInterval(() => this.#poll(APP_LIMITS.watch_hot_age_ms), APP_LIMITS.watch_hot_ms),
+      setInterval(() => void this.#pollParts(), APP_LIMITS.watch_hot_ms),
+      setInterval(() => this.#folders.databasesChanged && this.#wake(), APP_LIMITS.watch_hot_ms),
+      setInterval(() => this.#poll(APP_LIMITS.watch_warm_age_ms), APP_LIMITS.watch_warm_ms),
+      setInterval(() => this.#all(), APP_LIMITS.watch_all_ms),
+      setInterval(() => void this.#report(), APP_LIMITS.watch_report_ms),
+      setInterval(() => this.#pollUnwatched(), APP_LIMITS.watch_poll_ms),
+      setInterval(() => this.#folders.appeared() && this.#all(), APP_LIMITS.watch_appear_ms),
+    ];
+  }
+
   close(): void {
     this.#folders.close();
   }
 
-  /** All sessions that exist: families of forks together, in the order of their times; the newest family first. */
-  async #first(): Promise<void> {
+  /** Finds all sessions that exist: families of forks together, in the order of their times; the newest family first. */
+  async #first(): Promise<Memo> {
     const memo: Memo = new Map();
     this.#reconciled_ms = Date.now();
-    const fresh: ImportTarget[] = [];
-    for (const candidate of this.#folders.scan())
-      if ((await this.#isNew(candidate, memo)) || (await this.#sub_agents.changed(candidate, memo)))
+    const scanned = this.#folders.scan();
+    this.#collect(Number.POSITIVE_INFINITY);
+    const fresh = await this.#targetsOf(scanned, memo);
+    const queued = new Set(fresh.map(({ path }) => path));
+    for (const candidate of scanned)
+      if (!queued.has(candidate.path) && (await this.#sub_agents.changed(candidate, memo)))
         fresh.push(targetOf(candidate));
-    for (const target of [...this.#queue.values(), ...(await this.#stored())]) fresh.push(target);
-    this.#queue.clear();
+    for (const target of await this.#stored()) fresh.push(target);
     const modified = (path: string) => this.#folders.files.get(path)?.modified_ms ?? 0;
     fresh.sort((a, b) => modified(a.path) - modified(b.path));
     const families = await familiesOf(fresh, { index: this.#parts.index, memo });
     const newest = (family: readonly ImportTarget[]) => modified(family.at(-1)?.path ?? '');
     families.sort((a, b) => newest(b) - newest(a));
-    for (const target of families.flat()) this.#queue.set(target.path, target);
+    for (const family of families) this.#waiting.addOld(family);
+    this.#collect(Number.POSITIVE_INFINITY);
+    return memo;
+  }
+
+  async #catchUp(memo: Memo): Promise<void> {
     await this.#work(memo);
     this.#caught_up = true;
     memo.clear();
-    this.#collect(Number.POSITIVE_INFINITY);
+    this.#waiting.forgetFamilies();
     await this.#report();
     await this.#parts.caughtUp();
+    giveBackMemory();
   }
 
   /** Sessions in databases that changed since they were imported. */
@@ -154,16 +168,24 @@ export class Watcher {
     return targets;
   }
 
-  async #isNew(candidate: Candidate, memo: Memo): Promise<boolean> {
-    const { agent, path, stamp } = candidate;
-    if (!this.#seen.isNew(agent, path, stamp)) return false;
-    if ((await agent.session?.isMain?.(path, memo)) !== false) return true;
-    // A sub-agent: it is read with its session.
-    this.#seen.ignore(agent, path, stamp);
-    if (!agent.session?.parts_in_places) return false;
-    const main = await this.#sub_agents.mainOf(candidate, this.#folders.files, memo);
-    if (main !== null) this.#queue.set(main.path, targetOf(main));
-    return false;
+  /** The sessions that these files are about, as far as they are new or have changed. */
+  async #targetsOf(candidates: readonly Candidate[], memo: Memo): Promise<ImportTarget[]> {
+    const found = new Map<string, Candidate>();
+    const subs: Candidate[] = [];
+    for (const candidate of candidates) {
+      const { agent, path, stamp } = candidate;
+      if (!this.#seen.isNew(agent, path, stamp)) continue;
+      if ((await agent.session?.isMain?.(path, memo)) !== false) {
+        found.set(path, candidate);
+        continue;
+      }
+      // A sub-agent: it is read with its session.
+      this.#seen.ignore(agent, path, stamp);
+      if (agent.session?.parts_in_places) subs.push(candidate);
+    }
+    for (const main of await this.#sub_agents.mainsOf(subs, this.#folders.files, memo))
+      found.set(main.path, main);
+    return [...found.values()].map(targetOf);
   }
 
   /** Files that changed a short time ago. */
@@ -178,7 +200,7 @@ export class Watcher {
 
   /** Waits for a hint or the next look. */
   async #rest(): Promise<void> {
-    const idle = this.#hints.size + this.#fresh.length + this.#queue.size === 0;
+    const idle = this.#hints.size + this.#fresh.length + this.#waiting.size === 0;
     // Reading a database leaves no trace in its files: a watcher is not woken by its own reads.
     if (idle && !this.#folders.databasesChanged) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -195,10 +217,8 @@ export class Watcher {
     this.#hints.clear();
     for (const path of hints) if (!this.#folders.files.has(path)) this.#strays.note(path);
     const fresh = [...this.#fresh.splice(0), ...hints.flatMap((path) => this.#folders.taken(path))];
-    const memo: Memo = new Map();
-    for (const candidate of fresh)
-      if (await this.#isNew(candidate, memo)) this.#queue.set(candidate.path, targetOf(candidate));
-    for (const target of await this.#stored()) this.#queue.set(target.path, target);
+    for (const target of await this.#targetsOf(fresh, new Map())) this.#waiting.add(target);
+    for (const target of await this.#stored()) this.#waiting.add(target);
   }
 
   #found(candidates: readonly Candidate[]): void {
@@ -216,7 +236,7 @@ export class Watcher {
   async #pollParts(): Promise<void> {
     for (const candidate of [...this.#inUse()]) {
       if (!(await this.#sub_agents.changed(candidate))) continue;
-      this.#queue.set(candidate.path, targetOf(candidate));
+      this.#waiting.add(targetOf(candidate));
       this.#wake();
     }
   }
@@ -237,10 +257,11 @@ export class Watcher {
     this.#found(this.#folders.scan());
   }
 
-  /** Imports what is queued, in slices: other commands may change the store in between. */
+  /** Imports what waits, in slices: other commands may change the store in between. `memo`: of the first scan. */
   async #work(memo?: Memo): Promise<void> {
-    const { signal } = this.#parts;
-    while (this.#queue.size > 0 && !signal.aborted) {
+    const { signal, once } = this.#parts;
+    while (this.#waiting.size > 0 && !signal.aborted) {
+      if (!once) await this.#gather();
       const release = tryStoreLock(this.#parts.state);
       if (release === null) {
         await sleep(APP_LIMITS.watch_gather_ms);
@@ -248,7 +269,10 @@ export class Watcher {
       }
       try {
         this.#forgetChanged();
-        await this.#slice(memo);
+        // Without the memo: what it has of a session that changed is old.
+        const { changed, old } = this.#waiting;
+        if (changed.size > 0) await this.#slice(changed);
+        if (old.size > 0) await this.#slice(old, memo);
       } finally {
         release();
       }
@@ -265,7 +289,7 @@ export class Watcher {
     this.#parts.journal.forget();
   }
 
-  async #slice(memo?: Memo): Promise<void> {
+  async #slice(queue: Map<string, ImportTarget>, memo?: Memo): Promise<void> {
     const { state, index, journal, env, redact, privacy, signal } = this.#parts;
     const importer = new Importer({
       ...{ state, index, journal, env, redact, privacy },
@@ -278,8 +302,7 @@ export class Watcher {
     const until = performance.now() + APP_LIMITS.watch_slice_ms;
     let replaced = 0;
     try {
-      for (const target of this.#queue.values().toArray()) {
-        this.#queue.delete(target.path);
+      for (const target of this.#waiting.take(queue)) {
         const imported = await importer.take(target);
         replaced += imported.replaced.length;
         this.#took(target, imported);
@@ -287,7 +310,7 @@ export class Watcher {
       }
     } finally {
       importer.close();
-      this.#seen.flush(this.#queue.size === 0);
+      this.#seen.flush(this.#waiting.size === 0);
       if (replaced > 0) await freeDeleted(state, index);
     }
   }
@@ -306,13 +329,13 @@ export class Watcher {
       if (outcome !== null) this.#parts.notifier?.cost(runOf(outcome), outcome.metrics.cost);
     }
     this.#collect(1);
-    this.#parts.took(imported, this.#queue.size);
+    this.#parts.took(imported, this.#waiting.size);
   }
 
   #again(target: ImportTarget): void {
     const { path } = target;
     if (this.#folders.databases.has(path)) this.#folders.forgetDatabase(path);
-    else this.#queue.set(path, target);
+    else this.#waiting.add(target);
     this.#wake();
   }
 
@@ -334,8 +357,8 @@ export class Watcher {
     const { state, notifier, live, agents } = this.#parts;
     if (this.#caught_up) await lookAtStates(this.#parts);
     const now_ms = Date.now();
-    for (const target of this.#growing.dropOld(now_ms)) this.#queue.set(target.path, target);
-    if (this.#queue.size > 0) this.#wake();
+    for (const target of this.#growing.dropOld(now_ms)) this.#waiting.add(target);
+    if (this.#waiting.size > 0) this.#wake();
     this.#lags = this.#lags.filter(({ at_ms }) => now_ms - at_ms < LAG_WINDOW_MS);
     const set_aside = [...this.#seen.set_aside].map(([path, why]) => ({ path, why }));
     writeHealth(state, {
@@ -344,7 +367,7 @@ export class Watcher {
       written_ms: now_ms,
       agents: agents.map(({ id }) => id),
       sessions: this.#folders.files.size,
-      waiting: this.#queue.size + this.#fresh.length,
+      waiting: this.#waiting.size + this.#fresh.length,
       lag_ms: this.#lags.length === 0 ? null : Math.max(...this.#lags.map(({ ms }) => ms)),
       reconciled_ms: this.#reconciled_ms,
       unwatched: this.#folders.unwatched,

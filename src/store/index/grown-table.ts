@@ -20,7 +20,8 @@ export function grownTable(db: Database) {
     unfinished: () =>
       db.readOrNone((prepared) =>
         prepared
-          .all('SELECT run_id, agent, evidence FROM unfinished JOIN runs USING (run_id)')
+          // Otherwise SQLite looks at all runs to find the few that are unfinished.
+          .all('SELECT run_id, agent, evidence FROM unfinished CROSS JOIN runs USING (run_id)')
           .map((row) => ({
             run_id: String(row.run_id),
             agent: String(row.agent),
