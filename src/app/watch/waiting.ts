@@ -32,7 +32,7 @@ export class Waiting {
     this.changed.set(path, target);
   }
 
-  /** The sessions of a queue as they are now. What is queued again meanwhile has another turn. */
+  /** The sessions of a queue as they are now. A session that is queued again meanwhile has another turn. */
   *take(queue: Map<string, ImportTarget>): Generator<ImportTarget, void> {
     for (const { path } of [...queue.values()]) {
       const target = queue.get(path);
