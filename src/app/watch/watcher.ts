@@ -245,14 +245,19 @@ export class Watcher {
   #pollUnwatched(): void {
     if (this.#folders.unwatched === 0 || performance.now() < this.#poll_from) return;
     const before = process.cpuUsage();
-    this.#all();
+    this.#scan();
     const { user, system } = process.cpuUsage(before);
     const cpu_ms = (user + system) / 1000;
     this.#poll_from = performance.now() + cpu_ms * APP_LIMITS.watch_poll_pause;
   }
 
+  /** Strays are searched for only here: the search reads the beginnings of files. */
   #all(): void {
     this.#strays.due = true;
+    this.#scan();
+  }
+
+  #scan(): void {
     this.#reconciled_ms = Date.now();
     this.#found(this.#folders.scan());
   }
