@@ -67,6 +67,13 @@ export async function storeRun(
     await attempt('the check for its deletion', () => {
       deleted = removeIfDeleted(recording.state, index, run_id);
     });
+    const { agent, session_id } = outcome;
+    const several = session_id !== null && index.runsOfSession(agent, session_id).length > 1;
+    if (several && !deleted)
+      await attempt('the removal of imports of its session', async () => {
+        const { settleImports } = await import('../sessions/settle-imports.ts');
+        await settleImports(recording.state, index, outcome);
+      });
   } catch (error) {
     const lost = lostRecord(recording);
     if (lost !== null)

@@ -93,6 +93,12 @@ export class Ledger {
     return recorded.find((entry) => entry.finished_ms < started_ms) ?? null;
   }
 
+  /** The first one that began after this time. */
+  recordedAfter(agent: string, session_id: string | null, begun_ms: number): Entry | null {
+    const recorded = this.#ofSession(agent, session_id).filter((entry) => entry.sha256 === null);
+    return recorded.findLast((entry) => entry.started_ms > begun_ms) ?? null;
+  }
+
   /**
    * Imports of other sessions that begin at the same time: one of the two may contain a copy of the other's
    * beginning.

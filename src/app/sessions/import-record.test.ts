@@ -66,6 +66,7 @@ async function stored(agent_id: string, path: string, as_bytes: boolean) {
     {
       id: { run_id: 'r_00000000000000000000000001', labels: {} },
       since_ms: null,
+      until_ms: null,
       journal,
       redactor(byte_text) {
         attempts += 1;

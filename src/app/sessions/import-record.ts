@@ -30,6 +30,8 @@ export interface Into {
   id: NewId;
   /** Only events from this time on. */
   since_ms: number | null;
+  /** Only events before this time. Null: all. */
+  until_ms: number | null;
   journal: Journal;
   /** One per attempt: it counts its replacements. */
   redactor(byte_text: boolean): Redactor;
@@ -90,8 +92,9 @@ async function recordNew(
   const gate = into.gate(redactor);
   const recording = new Recording(source, into, { gate, byte_text });
   const own = byte_text ? toByteText(config) : config;
-  const { since_ms } = into;
-  const pipeline = pipelineOf(source, { run_id, config: own, gate, since_ms, byte_text });
+  const { since_ms, until_ms } = into;
+  const times = { since_ms, until_ms };
+  const pipeline = pipelineOf(source, { run_id, config: own, gate, ...times, byte_text });
   const reading = new Reading(source, pipeline, redactor);
   for await (const events of reading.lines()) await recording.take(events);
   return recording.close([...(await reading.end()), ...pipeline.finish()], reading.places);

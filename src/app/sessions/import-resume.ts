@@ -53,9 +53,9 @@ export async function resumeSession(source: SessionSource, into: Resuming): Prom
   const gate = into.gate(redactor);
   const recording = new Recording(source, into, { gate, byte_text: false });
   const { run_id } = into.id;
-  const { since_ms } = into;
+  const { since_ms, until_ms } = into;
   const config = await configOf(source, into.id);
-  const pipeline = pipelineOf(source, { run_id, config, gate, since_ms });
+  const pipeline = pipelineOf(source, { run_id, config, gate, since_ms, until_ms });
   pipeline.resumption.rereads = into.rewritten;
   const known = await recording.resume(() => fold(into, pipeline, recording.recorder));
   const reading = new Reading(source, pipeline, redactor);
@@ -83,6 +83,7 @@ const ONLY_GREW: Relation = {
 /** A run with its journal folded up to the end. It grows with its session. */
 export class OpenRun {
   readonly since_ms: number | null;
+  readonly until_ms: number | null;
   /** The main file that it was read from. */
   readonly path: string;
   readonly #into: Into;
@@ -92,6 +93,7 @@ export class OpenRun {
 
   constructor(into: Into, parts: Parts, end: readonly Event[] | null) {
     this.since_ms = into.since_ms;
+    this.until_ms = into.until_ms;
     this.path = parts.reading.path;
     this.#into = into;
     this.#parts = parts;

@@ -3,6 +3,8 @@ import { hash } from 'node:crypto';
 import { Pipeline } from '../../capture/pipeline.ts';
 import { recordedRun } from '../../capture/run-info.ts';
 import { inFlatMemory } from '../../lib/memory.ts';
+import { isMap } from '../../lib/own.ts';
+import type { Decoder, SessionFiles } from '../../model/agent.ts';
 import type { Event } from '../../model/event.ts';
 import type { RunConfig } from '../../model/parts.ts';
 import type { Gate } from '../../redact/gate.ts';
@@ -38,6 +40,8 @@ export interface ReadOptions {
   gate: Gate | null;
   /** Only events from this time on. */
   since_ms: number | null;
+  /** Only events before this time. Default: all. */
+  until_ms?: number | null;
   /** Events contain byte text. Throws `NeedsText` if they would differ. */
   byte_text?: boolean;
 }
@@ -51,7 +55,8 @@ const HEAD_PIECE_BYTES = 16 * 1024;
 const PROBING: Omit<ReadOptions, 'since_ms'> = { run_id: '', config: null, gate: null };
 
 export function pipelineOf({ agent, path }: SessionSource, options: ReadOptions): Pipeline {
-  const { run_id, config, gate, since_ms, byte_text = false } = options;
+  const { run_id, config, gate, since_ms, until_ms = null, byte_text = false } = options;
+  const { session } = agent;
   // A session from the year 9999 would be the last run forever.
   const latest_ms = Date.now() + CLOCKS_DIFFER_MS;
   return new Pipeline({
@@ -60,16 +65,33 @@ export function pipelineOf({ agent, path }: SessionSource, options: ReadOptions)
     now: null,
     byte_text,
     exact: byte_text,
-    ...(agent.session && {
-      decoder: agent.session.decoder({
-        path,
-        all_runs: true,
-        ...(since_ms !== null && { since_ms }),
-      }),
+    ...(session && {
+      decoder: endingAt(
+        until_ms,
+        session,
+        session.decoder({ path, all_runs: true, ...(since_ms !== null && { since_ms }) }),
+      ),
     }),
     ...(gate && { gate }),
     info: recordedRun(run_id, agent.id, { config, latest_ms }),
   });
+}
+
+/** Leaves out records from this time on. One without a time has that of the record before it in its file. */
+function endingAt(until_ms: number | null, session: SessionFiles, decoder: Decoder): Decoder {
+  if (until_ms === null) return decoder;
+  const times = new Map<string, number>();
+  const { text } = decoder;
+  return {
+    record(value, out, part) {
+      const file = part?.path ?? '';
+      const at_ms = (isMap(value) ? session.timeOf(value) : null) ?? times.get(file) ?? 0;
+      times.set(file, at_ms);
+      if (at_ms < until_ms) decoder.record(value, out, part);
+    },
+    ...(text && { text: (line, out) => text.call(decoder, line, out) }),
+    end: (out) => decoder.end(out),
+  };
 }
 
 export async function* runEvents(

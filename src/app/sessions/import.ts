@@ -25,6 +25,7 @@ import type { NewId } from '../runs/import-id.ts';
 import { settle } from '../runs/settle.ts';
 import { removeTranscript } from '../runs/transcript-writer.ts';
 import { metadataOnly } from '../watch/metadata-only.ts';
+import { resumingSince } from './being-resumed.ts';
 import type { GrowingRuns } from './growing-runs.ts';
 import { ownPart } from './import-fork.ts';
 import { type Entry, Ledger } from './import-ledger.ts';
@@ -188,7 +189,14 @@ export class Importer {
       return { state: 'excluded', session_id, run_id: null };
     const sha256 = await identityOf(source, whole);
     const same = this.#ledger.imported(agent.id, sha256);
-    if (same !== null) return this.#grow(target, source, known, same);
+    const resumed_ms = same === null ? null : this.#resumedAt(agent, same);
+    if (same !== null) {
+      const grown = await this.#grow(target, source, known, { ...same, until_ms: resumed_ms });
+      // Turns after a run that tacho recorded itself are a run of their own.
+      const next = resumed_ms === null ? null : this.#ledger.recorded(agent.id, session_id);
+      if (next === null || next.started_ms < (resumed_ms ?? 0)) return grown;
+      if (!(await known.head(next.finished_ms + 1)).speaks) return grown;
+    }
     const recorded = this.#ledger.recorded(agent.id, session_id);
     const since_ms = recorded === null ? null : recorded.finished_ms + 1;
     const head = since_ms === null ? whole : await known.head(since_ms);
@@ -198,9 +206,10 @@ export class Importer {
     }
     const own = await this.#ownPart(source, head, since_ms);
     if (typeof own === 'string') return { state: 'shared', session_id, run_id: own };
-    const id = this.#ledger.newId({ agent: agent.id, sha256 }, whole.started_ms, by_name);
+    const { started_ms } = same === null ? whole : head;
+    const id = this.#ledger.newId({ agent: agent.id, sha256 }, started_ms, by_name);
     if (id === null) return { state: 'deleted', session_id, run_id: null };
-    const into = this.#into(target, id, own);
+    const into = this.#into(target, id, { since_ms: own, until_ms: null });
     const { index, journal, state } = this.#parts;
     const begun = index.getPositions(id.run_id).length > 0;
     // The journal had no entry of it when the store was locked: nothing is looked up for it.
@@ -219,7 +228,7 @@ export class Importer {
     target: ImportTarget,
     source: SessionSource,
     known: KnownSession,
-    { run_id, session_id, started_ms, labels }: Entry,
+    { run_id, session_id, started_ms, labels, until_ms }: Entry & { until_ms: number | null },
   ): Promise<Found> {
     const { agent } = source;
     if (known.run_id === run_id) {
@@ -233,7 +242,7 @@ export class Importer {
     // The run of a fork begins after the part that the session copied from another one.
     const own_ms = started_ms > whole.started_ms ? started_ms : null;
     const since_ms = recorded === null ? own_ms : recorded.finished_ms + 1;
-    const into = this.#into(target, { run_id, labels }, since_ms);
+    const into = this.#into(target, { run_id, labels }, { since_ms, until_ms });
     const rewritten = !(await onlyGrew(source, places));
     const { growing } = this.#parts;
     const kept = growing?.take(run_id) ?? null;
@@ -241,7 +250,7 @@ export class Importer {
     const isLess = (read: ReadonlyMap<string, PartPlace>) => readLess(read, places, source.path);
     const relation = { rewritten, same_files, isLess, waits: growing !== undefined };
     const resumed =
-      kept?.path !== source.path || rewritten || kept.since_ms !== into.since_ms
+      kept?.path !== source.path || rewritten || !isSameTime(kept, into)
         ? await resumeSession(source, { ...into, state, index, ...relation })
         : await kept.grow(source);
     const { open, grew } = resumed;
@@ -251,11 +260,21 @@ export class Importer {
     return { ...stored, rewritten: resumed.rewritten, torn };
   }
 
-  #into(target: ImportTarget, id: NewId, since_ms: number | null): Into {
+  /** When tacho itself recorded a later part of the session, or does so now. Null: it did not. */
+  #resumedAt({ id }: Agent, { session_id, started_ms }: Entry): number | null {
+    const after = this.#ledger.recordedAfter(id, session_id, started_ms)?.started_ms ?? null;
+    return after ?? resumingSince(this.#parts.state, id, session_id);
+  }
+
+  #into(
+    target: ImportTarget,
+    id: NewId,
+    { since_ms, until_ms }: Pick<Into, 'since_ms' | 'until_ms'>,
+  ): Into {
     const { journal, progress, observe } = this.#parts;
     return {
       id: this.#metadataOnly ? { ...id, labels: { ...id.labels, ...METADATA_ONLY } } : id,
-      since_ms,
+      ...{ since_ms, until_ms },
       journal,
       redactor: (byte_text) => this.#redactor(target.agent, byte_text),
       gate: (redactor) => this.#gate(redactor),
@@ -340,6 +359,10 @@ export class Importer {
     return openRedactor({ env, redact, agents: agent ? [agent] : [], hash: this.#hash, byte_text });
   }
 }
+
+/** Whether two readings of a session are about the same part of it. */
+const isSameTime = (a: Pick<Into, 'since_ms' | 'until_ms'>, b: typeof a) =>
+  a.since_ms === b.since_ms && a.until_ms === b.until_ms;
 
 function silent({ agent, path }: ImportTarget, { session_id, problems }: Head): Found {
   if (problems === 0) return { state: 'empty', session_id, run_id: null };
