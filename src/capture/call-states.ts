@@ -69,7 +69,6 @@ export class CallStates extends Map<string, CallState> {
   push(event: Event): void {
     const call = this.open.push(event);
     if (event.kind === 'call_updated') this.#update(event);
-    if (call === undefined && event.kind === 'call_decided') this.#decideLate(event);
     if (call === undefined) return;
     if (event.kind === 'call_decided') call.decided = true;
     else if (event.kind === 'call_started') call.started = true;
@@ -126,11 +125,6 @@ export class CallStates extends Map<string, CallState> {
     // Only the end event closes a call.
     if (call.status === null) call.exit_code = exit_code;
     else this.#replace(call, { ...call, status: data.status ?? call.status, exit_code });
-  }
-
-  #decideLate({ data }: EventOf<'call_decided'>): void {
-    const call = this.find(data.call_id);
-    if (call !== undefined) this.#replace(call, { ...call, decided: true });
   }
 
   /** A call that has ended may be shared with a copy. */

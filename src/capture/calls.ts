@@ -39,11 +39,8 @@ export const CALL_HANDLERS: Handlers = {
     requestCall(context, data);
   },
   call_decided(context, { data }) {
-    const ended = context.state.calls.get(data.call_id);
-    // Another file of the session may be read later, and say who allowed a call that has ended. A refusal is its end.
-    const late = ended?.status != null && data.decision === 'allow';
-    const call = late ? ended : openCall(context, data.call_id);
-    if (call === undefined || call.decided || (call.started && !late)) return;
+    const call = openCall(context, data.call_id);
+    if (call === undefined || call.decided || call.started) return;
     context.emit('call_decided', { ...data, ...named(call) });
   },
   call_started(context, { data }) {
