@@ -57,12 +57,13 @@ export async function bodiesOf(state: string, run_id: string): Promise<string[]>
   return bodies;
 }
 
-/** The list of runs: id and line. */
+/** The list of runs: id and line, without states, which depend on the time and on other processes. */
 export async function listed(lane: Lane): Promise<Map<string, string>> {
   const ran = await lane.tacho(['runs', 'list', '--limit', '500', '--json']);
   const [fault] = successFaults(ran);
   if (fault !== undefined) throw new Error(fault);
-  return new Map(jsonLines(ran.stdout).map((row) => [row.run_id as string, JSON.stringify(row)]));
+  const line = (row: object) => JSON.stringify({ ...row, unfinished: null });
+  return new Map(jsonLines(ran.stdout).map((row) => [row.run_id as string, line(row)]));
 }
 
 /** All runs of the lane's state folder. */
