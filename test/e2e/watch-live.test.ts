@@ -16,6 +16,7 @@ import { LiveProjector } from '../../src/projections/live/live.ts';
 import { readSession } from '../../src/store/journal/read.ts';
 import { startServe, storedIn } from '../serve-process.ts';
 import { kill, root, type Started, usePlace } from './cli.ts';
+import { until } from './until.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -61,14 +62,6 @@ function linesOf(agent: string, scenario: string, path: string, now: boolean): s
 function grow(path: string, lines: readonly string[]): void {
   mkdirSync(dirname(path), { recursive: true });
   for (const line of lines) appendFileSync(path, line);
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`it did not happen: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }
 
 /** The messages of one projection of the whole record. */

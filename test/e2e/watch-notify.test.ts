@@ -13,9 +13,9 @@ import {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { kill, linesOf, type Row, root, usePlace } from './cli.ts';
+import { until } from './until.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -49,14 +49,6 @@ function session(name: string, lines: number, ago_ms = 0) {
   writeFileSync(path, text);
   utimesSync(path, at, at);
   return { cwd, pid: child.pid };
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`it did not happen: ${what}`);
-    await sleep(50);
-  }
 }
 
 async function hook() {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { filesBelow, kill, root, usePlace } from './cli.ts';
 import { can } from './needs.ts';
+import { until } from './until.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -62,14 +63,6 @@ const stored = (mark: string) =>
   filesBelow(place.state)
     .filter(({ bytes }) => bytes.includes(mark))
     .map(({ path }) => path);
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`it did not happen: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
 
 const path = () => join(place.folder, `.claude/projects/-home-u-shop/${ID}.jsonl`);
 const list = async () => (await place.tacho(['runs', 'list', '--json'])).records;

@@ -1,9 +1,9 @@
 /** Sessions that tacho records itself while a watcher follows them: each turn counts once. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { linesOf, root, usePlace } from './cli.ts';
+import { until } from './until.ts';
 import { verifies } from './verifies.ts';
 
 const place = usePlace();
@@ -24,14 +24,6 @@ function watching() {
     text += chunk.toString('utf8');
   });
   return { child, rows: () => linesOf(text.slice(0, text.lastIndexOf('\n') + 1)) };
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`it did not happen: ${what}`);
-    await sleep(50);
-  }
 }
 
 const runs = async () => {

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { testFolder } from '../fixtures/folder.ts';
+import { until } from './until.ts';
 import { verifies } from './verifies.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -61,14 +62,6 @@ async function ended(child: ChildProcess) {
   const { promise, resolve } = Promise.withResolvers<number | null>();
   child.on('close', resolve);
   return { code: await promise, stdout, stderr };
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
-    if (await holds()) return;
-    await sleep(50);
-  }
-  throw new Error(`it did not happen: ${what}`);
 }
 
 verifies(
